@@ -1,12 +1,13 @@
 /**
- * Caches the compiled code of the service beside the packages, so that later starts take half of the processor time. Imported
- * before all other modules. NODE_COMPILE_CACHE names another folder, NODE_DISABLE_COMPILE_CACHE=1 disables the cache.
+ * Caches the compiled code of the service beside the packages, so that later starts take half of the processor time.
+ * Imported before all other modules. NODE_COMPILE_CACHE sets another folder, NODE_DISABLE_COMPILE_CACHE=1 disables the
+ * cache.
  */
 import { lstatSync, mkdirSync } from 'node:fs'
 import { constants, enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 
-/** Below `node_modules`: a user who can write there can also change the code itself. */
+/** The folder is below `node_modules`: a user who can write there can also change the code itself. */
 const folder = join(import.meta.dirname, '../../node_modules/.compiled')
 const writableByOthers = 0o022
 

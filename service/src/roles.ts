@@ -1,7 +1,7 @@
 /**
  * The roles of the service. `serve` runs everything, with one process or several for requests (`app/processes.ts`).
  * `gateway`, `api` and `worker` run parts of it in separate processes. `router` routes to several installations.
- * `migrate` ends when the schema is current. A role loads only what it runs.
+ * `migrate` ends when all migrations are applied. A role loads only what it runs.
  */
 import { parseArgs } from 'node:util'
 import { type Config, ConfigError, printConfig, readConfig, type ReadOptions, readRouterConfig } from './app/config.ts'

@@ -124,7 +124,7 @@ test('compliance decides screening hits, a high score needs two people, and fina
   await lena.page.locator('#disposition').selectOption('birth_differs')
   await lena.page.locator('#note').fill('Again')
   await lena.page.getByRole('button', { name: 'Decide hit' }).click()
-  assert.match(await lena.page.locator('.summary').innerText(), /another person approves it/)
+  assert.match(await lena.page.locator('.summary').innerText(), /another person must approve it/)
   const mia = await join('Mia', 'compliance')
   await mia.page.goto(address)
   await mia.page.getByLabel('Clear').check()

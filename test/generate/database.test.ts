@@ -1,4 +1,4 @@
-/** The generated schema page shows the whole schema, and equal schemas give equal pages. */
+/** The generated schema page shows the whole schema, and equal schemas have equal pages. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLog } from '../../service/src/kernel/index.ts'
@@ -20,7 +20,7 @@ async function withPool<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
   }
 }
 
-test('the page lists columns, keys, checks and indexes of every table', async () => {
+test('the schema page lists columns, keys, checks and indexes of every table', async () => {
   const page = await withPool(generateSchema)
   for (const line of [
     '### ledger.transfers',
@@ -35,12 +35,12 @@ test('the page lists columns, keys, checks and indexes of every table', async ()
   assert.ok(!/not_null/.test(page), 'the column tables already show not null')
 })
 
-test('two databases with one schema give the same page', async () => {
+test('two databases with the same schema have the same schema page', async () => {
   const [first, second] = [await withPool(generateSchema), await withPool(generateSchema)]
   assert.equal(first, second)
 })
 
-test('a schema change changes the page, but a new row does not', async () => {
+test('a schema change changes the schema page, but a new row does not', async () => {
   await withPool(async (pool) => {
     const before = await generateSchema(pool)
     await pool.query("insert into access.partners values (gen_random_uuid(), 'One', '2026-01-01Z')")
@@ -51,7 +51,7 @@ test('a schema change changes the page, but a new row does not', async () => {
   })
 })
 
-test('a database without tables is an error', async () => {
+test('the schema page of a database without tables is refused', async () => {
   await withPool(async (pool) => {
     const { rows } = await pool.query<{ name: string }>(
       "select nspname as name from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema'",

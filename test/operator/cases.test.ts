@@ -66,7 +66,7 @@ test('two people resolve the cases of a bank that contradicts itself, each exact
   const proposed = JSON.parse((await propose(short, 'write-off')).stdout) as Case
   assert.equal(proposed.resolution, null)
   const alone = await approve(short, 'sam  staff')
-  assertRefusal(alone, 'operator: Sam Staff proposed it: another person approves it.')
+  assertRefusal(alone, 'operator: Sam Staff proposed it: another person must approve it.')
   const kept = await approve(short, 'Ada Other', '--proposal', proposed.proposalId ?? '')
   assert.equal((JSON.parse(kept.stdout) as Case).resolution, 'written_off')
   assert.equal((await propose(contradicted, 'fees')).code, 0)

@@ -1,4 +1,4 @@
-/** Pages at the host of a partner, over real sockets: in one process, and through a gateway process. */
+/** Pages at the host of a partner, over real sockets: at a single process, and through a gateway process. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -25,7 +25,7 @@ const openSession = async (client: Client): Promise<JsonObject> =>
     }),
   )
 
-/** `fetch` sends no other host than that of the address. */
+/** Sends a request with another `Host` header, which `fetch` does not allow. */
 async function ask(base: string, path: string, host: string, form?: Readonly<Record<string, string>>) {
   const body = form === undefined ? undefined : new URLSearchParams(form).toString()
   const headers = {
@@ -44,7 +44,7 @@ async function ask(base: string, path: string, host: string, form?: Readonly<Rec
   return { status: answer.statusCode, text, location: answer.headers.location }
 }
 
-test('links begin with the host of the partner, and lead to its pages at that host and at the service', async () => {
+test('links have the host of the partner, and its pages are served at that host and at the service', async () => {
   for (const { url: base } of [single, gateway]) {
     const session = await openSession(service.client(base, shop))
     const { host, pathname } = new URL(textAt(session, 'url'))
@@ -56,7 +56,7 @@ test('links begin with the host of the partner, and lead to its pages at that ho
   }
 })
 
-test('the host of a partner shows no page of another partner and no console, and a foreign host shows nothing', async () => {
+test('the host of a partner serves no page of another partner and no console, and a foreign host serves no page', async () => {
   for (const { url: base } of [single, gateway]) {
     const foreign = new URL(textAt(await openSession(service.client(base, other)), 'url'))
     assert.equal(foreign.host, 'api.test')
@@ -71,7 +71,7 @@ test('the host of a partner shows no page of another partner and no console, and
   }
 })
 
-test('a payer opens and pays a link at the host of the partner', async () => {
+test('a payer can open a payment link at the host of the partner and pay it', async () => {
   for (const { url: base } of [single, gateway]) {
     const client = service.client(base, shop)
     const customerId = textAt(

@@ -1,6 +1,7 @@
 /**
- * The pages of payers over real sockets: in one process, through a gateway process, and through a router of two cells. Then what
- * no payer sends: forms of other sites, large bodies, many requests, and a call past the gateway.
+ * The pages of payers over real sockets: in one process, through a gateway process, and through a router of two cells.
+ * Also requests that no payer sends: forms of other sites, large bodies, many requests, and a call that bypasses the
+ * gateway.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -25,7 +26,7 @@ const order = (): JsonObject => ({
   customer: { email: 'ada@example.com' },
 })
 const openSession = async (as = client): Promise<JsonObject> => success(await as.post('/v1/checkout/sessions', order()))
-/** The path of the page: the processes of the test have ports of their own. */
+/** Returns the path of the page, because the processes of the test have different ports. */
 const pathOf = (session: JsonObject) => new URL(textAt(session, 'url')).pathname
 
 const form = (
@@ -34,7 +35,7 @@ const form = (
   headers: Readonly<Record<string, string>> = {},
 ) => fetch(url, { method: 'POST', body: new URLSearchParams(fields), redirect: 'manual', headers })
 
-/** Follows each answer to a form as a browser does. Returns the last page. */
+/** Follows each redirect after a form as a browser does. Returns the last page. */
 async function submit(
   url: string,
   fields: Readonly<Record<string, string>> = {},
@@ -63,7 +64,7 @@ const completed = async (as: Client, session: JsonObject) =>
     return status === 'Completed'
   })
 
-/** The address of the payer's browser, as the event says it. */
+/** Returns the address of the payer's browser from the event. */
 const addressOf = async (session: JsonObject) =>
   until('the event has been fanned out', async () => {
     const { data } = success(await client.get('/v1/events?limit=100'))
@@ -75,7 +76,7 @@ const addressOf = async (session: JsonObject) =>
     return initiated?.userIpAddress
   })
 
-test('a payer pays in one process and through a gateway, which forwards the location of the browser', async () => {
+test('a payer can pay at a single process and through a gateway, which forwards the address of the browser', async () => {
   for (const [base, address] of [
     // Without TRUSTED_PROXIES the header of a client is not believed.
     [single.url, '127.0.0.1'],
@@ -90,7 +91,7 @@ test('a payer pays in one process and through a gateway, which forwards the loca
   }
 })
 
-test('the status is answered with 304 while nothing changes, also through a gateway', async () => {
+test('304 to a status request while the session has not changed, also through a gateway', async () => {
   const session = await openSession()
   for (const base of [single.url, gateway.url]) {
     const first = await fetch(`${base}${pathOf(session)}/status`)
@@ -102,7 +103,7 @@ test('the status is answered with 304 while nothing changes, also through a gate
   }
 })
 
-test('a page of a router comes from the cell of its partner', async () => {
+test('a router serves a page from the cell of its partner', async () => {
   const cells = (await Promise.all([createCell('one'), createCell('two')])) as [Cell, Cell]
   await Promise.all(cells.map((cell) => cell.start()))
   const router = await startRouter(cells, { TRUSTED_PROXIES: '127.0.0.1' })
@@ -120,7 +121,7 @@ test('a page of a router comes from the cell of its partner', async () => {
   }
 })
 
-test('404 as a page to an unknown link, and to a malformed link', async () => {
+test('404 with a page for an unknown or malformed link', async () => {
   for (const base of [single.url, gateway.url])
     for (const token of ['x'.repeat(64), 'x', '%00', '..%2f..', 'x'.repeat(2000)]) {
       const answer = await fetch(`${base}/checkout/${token}`, { headers: { 'accept-language': 'de' } })
@@ -131,7 +132,7 @@ test('404 as a page to an unknown link, and to a malformed link', async () => {
     }
 })
 
-test('403 to a form that another site sends, and `Origin: null` is our own page without a referrer', async () => {
+test('403 to a form of another site, and 303 to a form of our own page with `Origin: null`', async () => {
   const session = await openSession()
   for (const base of [single.url, gateway.url]) {
     const url = `${base}${pathOf(session)}/pay`
@@ -147,7 +148,7 @@ test('403 to a form that another site sends, and `Origin: null` is our own page 
   }
 })
 
-test('413 to a form of more than 16 KiB, and no payment begins', async () => {
+test('413 to a form of more than 16 KiB, which starts no payment', async () => {
   const session = await openSession()
   for (const base of [single.url, gateway.url]) {
     const url = `${base}${pathOf(session)}/pay`
@@ -163,7 +164,7 @@ test('413 to a form of more than 16 KiB, and no payment begins', async () => {
   assert.equal(success(await client.get(`/v1/checkout/sessions/${textAt(session, 'sessionId')}`)).status, 'Open')
 })
 
-test('429 as a page to an address that asks too often, and not to another address', async () => {
+test('429 with a page to an address with too many requests, and not to another address', async () => {
   const limited = await service.role('serve', { PAGE_RATE_PER_SECOND: '1', TRUSTED_PROXIES: '127.0.0.1' })
   const ask = (ip: string) => fetch(`${limited.url}/checkout/${'x'.repeat(64)}`, { headers: { 'x-forwarded-for': ip } })
   const answers = await Promise.all(Array.from({ length: 20 }, () => ask('198.51.100.1')))

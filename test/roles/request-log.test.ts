@@ -1,4 +1,7 @@
-/** The request log of a gateway and an api process: who sent each request, every kind of refusal, and the stop of a process. */
+/**
+ * The request log of a gateway and an api process: the sender of each request, every kind of refusal, and the stop of a
+ * process.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
@@ -40,7 +43,7 @@ const get = (target: string) => ({ method: 'GET', target })
 const post = (target: string, body: JsonObject | string) => ({ method: 'POST', target, body })
 const outcome = ({ entry }: Awaited<ReturnType<typeof log>>) => [entry['status'], entry['code']]
 
-test('a forwarded request has the address of its client, its program and its service account', async () => {
+test("the log entry of a forwarded request has the client's address, user agent and service account", async () => {
   const { entry } = await log(client, get('/v1/customers'))
   assert.deepEqual(
     [entry['ip'], entry['userAgent'], entry['operation'], entry['status'], entry['verified']],
@@ -56,7 +59,7 @@ test('a forwarded request has the address of its client, its program and its ser
   assert.equal(forged.entry['ip'], '203.0.113.10')
 })
 
-test('a staff member and refusals with 403, 409, 422, 429 and 502 are in the log', async () => {
+test('the log contains requests of staff, and refusals with 403, 409, 422, 429 and 502', async () => {
   const few = await service.operator(
     ...['service-account', 'create', ...ofPartner(), '--name', 'Few', '--permissions', 'accounts:read'],
   )
@@ -93,7 +96,7 @@ test('a staff member and refusals with 403, 409, 422, 429 and 502 are in the log
   assert.deepEqual(outcome(failed), [502, 'downstream_unreachable'])
 })
 
-test('a stopped process writes the entries in its memory', async () => {
+test('a process that stops writes the log entries in its memory', async () => {
   const other = await service.role('api')
   const front = await service.role('gateway', { API_URL: other.url, ...trusting })
   const ids = Array.from({ length: 30 }, () => randomUUID())

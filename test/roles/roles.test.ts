@@ -50,7 +50,7 @@ test('200 with one customer for one Idempotency-Key at two gateways', async () =
   assert.equal(again.headers['idempotent-replayed'], 'true')
 })
 
-test('200 to duplicates through a gateway and an api of two processes each, with one payout', async () => {
+test('200 with one payout for duplicates through a gateway and an api of two processes each', async () => {
   const apiOfTwo = await service.role('api', { PROCESSES: '2' })
   const gateway = await service.role('gateway', { API_URL: apiOfTwo.url, PROCESSES: '2' })
   const outer = service.client(gateway.url, credentials)
@@ -93,7 +93,7 @@ test('200 through the gateway to references that a URL library would normalise',
     refused(await client.get(target), 404, 'not_found')
 })
 
-test('401 when a nonce was used on the other gateway', async () => {
+test('401 for a nonce that was used on the other gateway', async () => {
   const nonce = randomUUID()
   success(await client.send({ method: 'GET', target: '/v1/accounts', nonce }))
   const other = service.client(gateways[1].url, credentials)
@@ -139,7 +139,7 @@ test('401 from the api process without an internal token, and with a tampered, m
     assert.deepEqual(await askApi(tokenOf(new Date(Date.now() + ms), '/v1/accounts')), [401, 'signature_invalid'])
 })
 
-test('502 when the api process is down, hangs up, refuses the token or responds with nonsense, and 504 when it is silent', async () => {
+test('502 when the api process is down, refuses the token or responds invalidly, and 504 when it does not respond', async () => {
   const gateway = await service.role('gateway', { API_URL: upstream.url, REQUEST_TIMEOUT_MS: '5000' })
   const outer = service.client(gateway.url, credentials)
   const unreachable = [502, 'downstream_unreachable'] as const
@@ -169,7 +169,7 @@ test('502 when the api process is down, hangs up, refuses the token or responds 
   refused(await outer.get('/v1/unknown'), 404, 'not_found')
 })
 
-test('an impersonated session can read but not write, leaves an audit line for each request, and expires', async () => {
+test('an impersonation session can read but not write, has an audit line for each request, and expires', async () => {
   const staff = 'Sam Staff'
   const words = ['--partner', credentials.partnerId, '--staff', staff, '--minutes', '5', '--note', 'Ticket 7']
   const marked = await service.operator('impersonate', ...words)
@@ -191,7 +191,7 @@ test('an impersonated session can read but not write, leaves an audit line for e
 
 const readiness = async (running: RunningRole) => (await fetch(`${running.opsUrl}/readyz`)).status
 
-test('502 and not ready while PostgreSQL is unreachable, and requests succeed once it is back', async () => {
+test('502 and not ready while PostgreSQL is unreachable, and 200 when it is reachable again', async () => {
   await service.wire.cut()
   refused(await client.get('/v1/accounts'), 502, 'downstream_unreachable')
   assert.deepEqual(await askApi(tokenOf(new Date(), '/v1/accounts')), [502, 'downstream_unreachable'])
@@ -204,7 +204,7 @@ test('502 and not ready while PostgreSQL is unreachable, and requests succeed on
   assert.equal((await finalTransaction(client, textAt(sent, 'reference'))).status, 'Completed')
 })
 
-test('504 while PostgreSQL does not respond, and requests succeed once it does', async () => {
+test('504 while PostgreSQL does not respond, and 200 when it responds again', async () => {
   service.wire.hold()
   const waiting = Promise.all([client.get('/v1/accounts'), client.post('/v1/customers', { email: 'ada@example.com' })])
   assert.equal(await readiness(gateways[0]), 503)
@@ -213,7 +213,7 @@ test('504 while PostgreSQL does not respond, and requests succeed once it does',
   await until('answers again', async () => (await client.get('/v1/accounts')).status === 200)
 })
 
-test('502 when the api process has stopped, and the process stops cleanly', async () => {
+test('502 when the api process has stopped, which it does with exit code 0', async () => {
   assert.equal((await stop(api)).code, 0)
   refused(await client.get('/v1/accounts'), 502, 'downstream_unreachable')
 })

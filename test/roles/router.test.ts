@@ -20,7 +20,7 @@ const readiness = async () => {
   const answer = await fetch(`${router.opsUrl}/readyz`)
   return [answer.status, await answer.json()]
 }
-/** The router keeps what it knows for two seconds. */
+/** Waits until the router's cached lookup, which is valid for two seconds, has expired. */
 const becomes = (client: Client, status: number) =>
   until(`a request gets ${status}`, async () => (await client.get('/v1/accounts')).status === status)
 
@@ -64,7 +64,7 @@ test('200 to targets that a URL library would change, and to queries in any orde
     refused(await client.get(target), 404, 'not_found')
 })
 
-test('200 to bodies in every form: chunked, with spaces, with text beyond ASCII, and 413 beyond the limit', async () => {
+test('200 to bodies that are chunked, or have spaces or non-ASCII text, and 413 beyond the limit', async () => {
   const [, client] = clients
   const body = Buffer.from(` {"email" : "ada@example.com",\n "kyc": {"fullName": "Ada \u2028 Løvelace €"} } `)
   for (const chunked of [true, false]) {
@@ -79,7 +79,7 @@ test('200 to bodies in every form: chunked, with spaces, with text beyond ASCII,
   )
 })
 
-test('answers keep their status, headers and codes', async () => {
+test('the router returns the status, headers and codes of the cell unchanged', async () => {
   const [, client] = clients
   const headers = { 'Idempotency-Key': randomUUID() }
   const call = { method: 'POST', target: '/v1/customers', body: { email: 'ada@example.com' }, headers }
@@ -92,13 +92,13 @@ test('answers keep their status, headers and codes', async () => {
   assert.deepEqual([wrongMethod.status, wrongMethod.headers.allow], [405, 'GET'])
 })
 
-/** Values that depend on the request itself. */
+/** Removes the values that depend on the request itself. */
 const comparable = ({ status, json, headerNames }: Answer) => {
   const { requestId: _requestId, ...rest } = json
   return { status, rest, headerNames }
 }
 
-test('401 to an unknown key, as from a cell, and 401 or 404 without a key', async () => {
+test('401 or 404, as from a cell, to an unknown key and without a key', async () => {
   const unknown = `pk_${Buffer.from(randomUUID().replaceAll('-', '') + 'ab'.repeat(15), 'hex').toString('base64url')}`
   for (const apiKey of [unknown, 'pk_x', partners[1].apiKey.slice(0, -1), undefined])
     for (const target of ['/v1/accounts', '/v1/nowhere', '/nowhere']) {
@@ -110,7 +110,7 @@ test('401 to an unknown key, as from a cell, and 401 or 404 without a key', asyn
     }
 })
 
-test('the pages come from the first cell, also for HEAD', async () => {
+test('the router serves static pages from the first cell, also for HEAD', async () => {
   for (const path of ['/', '/docs', '/openapi.json']) {
     const [routed, direct] = await Promise.all([fetch(`${router.url}${path}`), fetch(`${cells[0].url}${path}`)])
     assert.equal(routed.status, direct.status)
@@ -120,7 +120,7 @@ test('the pages come from the first cell, also for HEAD', async () => {
   }
 })
 
-test('400 to a target that is not a path, and to a fragment', async () => {
+test('400 to a request target that is not a path, or has a fragment', async () => {
   const statusOf = (path: string) =>
     new Promise((resolve, reject) => {
       const { hostname, port } = new URL(router.url)
@@ -177,13 +177,13 @@ test('504 to the partners of a cell that hangs, and 200 to other partners', asyn
   await frozen.dispose()
 })
 
-test('the metrics name the operations and the cells', async () => {
+test("the router's metrics have the operations and the cells as labels", async () => {
   const text = await (await fetch(`${router.opsUrl}/metrics`)).text()
   assert.match(text, /payments_cell_answers\{cell="two"\} 1/)
   assert.match(text, /payments_request_duration_seconds_count\{operation="createFiatPayout",status="200"\}/)
 })
 
-test('SIGTERM drains: not ready, then the request in progress is answered', async () => {
+test('after SIGTERM the router is not ready, and answers the requests in progress', async () => {
   const draining = await startRouter(cells, { STOP_DELAY_MS: '1500' })
   const client = createClient(draining.url, partners[0])
   success(await client.get('/v1/accounts'))
@@ -196,7 +196,7 @@ test('SIGTERM drains: not ready, then the request in progress is answered', asyn
   assert.match(textAt(await customer, 'guid'), /^[0-9a-f-]{36}$/)
 })
 
-test('a router without cells, or with a wrong or repeated cell, is refused in one line', async () => {
+test('a router without cells, or with an invalid or repeated cell, fails to start with one line', async () => {
   const cell = 'one=http://127.0.0.1:1|http://127.0.0.1:2'
   const cases = [
     ['', /^CELL_URLS is required for the role router/],

@@ -9,7 +9,7 @@ import { type TestService, type TestServiceOptions, startTestService } from '../
 import { until } from '../support/until.ts'
 import { balanceOf, createBeneficiary, createCustomer, listAll, payoutText } from '../support/world.ts'
 
-/** The claims of a killed process are free again when its lease ends, after at most a minute. */
+/** The leases of a killed process end after at most a minute. */
 const leaseMsMax = 90_000
 
 const receiver = await useReceiver()
@@ -41,7 +41,7 @@ async function createParties(client: Client, hook: string) {
   return { secret, customerId, beneficiary, float }
 }
 
-/** The events that one webhook path received, without duplicates. */
+/** Returns the events that one webhook path received, without duplicates. */
 function eventsAt(hook: string, secret: string, references: readonly string[]) {
   const deliveries = receiver.deliveries.filter((each) => each.path === `/hooks/${hook}`)
   const events = receivedEvents({ ...receiver, deliveries }, secret)
@@ -56,7 +56,7 @@ for (const { database, options } of [
   { database: 'embedded', options: { embedded: true } },
   { database: 'external', options: {} },
 ])
-  test(`three kills of the service on an ${database} database lose and repeat no payment and no final event`, async () => {
+  test(`after three kills with an ${database} database no payment or final event is lost or repeated`, async () => {
     const { client, service, restart } = await startRestartable(options)
     const { secret, customerId, beneficiary, float } = await createParties(client(), database)
     const references: string[] = []
@@ -98,7 +98,7 @@ for (const { database, options } of [
     )
   })
 
-test('the service stops under load with exit code 0, answered payouts are kept, and others are refused or complete', async () => {
+test('the service stops under load with exit code 0, answered payouts are stored, and the others can be repeated', async () => {
   const { client, service, restart } = await startRestartable({})
   const { beneficiary, float } = await createParties(client(), 'stop')
   const bodies = Array.from({ length: 60 }, () => payoutText(beneficiary, '2.00'))

@@ -124,7 +124,7 @@ const deposits: readonly { readonly outcome: string; readonly amount: string; re
   },
 ]
 for (const { outcome, amount, expected } of deposits)
-  test(`the events and the transaction of a simulated deposit that is ${outcome}`, async () => {
+  test(`a simulated deposit that is ${outcome} has its events and its transaction`, async () => {
     const websiteReference = `order-${outcome}`
     const idempotencyKey = randomUUID()
     const customFields = { cart: ['a', { b: null }], n: 1 }
@@ -159,7 +159,7 @@ const payouts: readonly { readonly outcome: string; readonly amount: string; rea
   },
 ]
 for (const { outcome, amount, expected } of payouts)
-  test(`the events and the transaction of a payout that is ${outcome}`, async () => {
+  test(`a payout that is ${outcome} has its events and its transaction`, async () => {
     const idempotencyKey = randomUUID()
     const paid = await client.post('/v1/payouts/fiat', payoutText(beneficiary, amount, { idempotencyKey }))
     const { transaction, events } = await outcomeOf(textAt(success(paid), 'reference'), expected)
@@ -212,7 +212,7 @@ const withdrawals: readonly {
   { outcome: 'sent', amount: '90.09', expected: { status: 'Pending', events: submitted } },
 ]
 for (const { outcome, amount, expected } of withdrawals)
-  test(`the events and the transaction of a simulated withdrawal that is ${outcome}`, async () => {
+  test(`a simulated withdrawal that is ${outcome} has its events and its transaction`, async () => {
     const body = { customerId, currency: 'EUR', outcome, idempotencyKey: randomUUID() }
     const answer = await client.post(
       '/v1/simulations/withdrawals',

@@ -1,10 +1,13 @@
-/** `npm run demo -- --full` as a user runs it. A file of its own, so that it runs beside the other forms of the demo. */
+/**
+ * `npm run demo -- --full` as a user runs it. A file of its own, so that it runs at the same time as the other forms of
+ * the demo.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chapters } from '../../examples/demo/chapters/index.ts'
 import { afterChapters, agreed, checks, runDemo } from './demo-runs.ts'
 
-test('npm run demo -- --full runs the day, every value of the interface document and every chapter, and all checks agree', async () => {
+test('npm run demo -- --full runs the day, every value of the interface document and every chapter, and all checks pass', async () => {
   const out = await runDemo('--full')
   const titles = agreed(out)
   const rows = out.match(/^\S+ +Partner\w+ +[\d,.]+ {2}[A-Z]{3} {2}\w+ +[a-z ]+$/gm) ?? []

@@ -1,4 +1,4 @@
-/** `npm run demo` as a user runs it: every check of the reconciliation agrees. */
+/** `npm run demo` as a user runs it: every check of the reconciliation passes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { modesOf } from '../support/share.ts'
@@ -23,13 +23,13 @@ test('npm run demo -- --chapter payees runs only that chapter', async () => {
   )
 })
 
-test('npm run demo -- --chapter refuses an unknown name with the names of all chapters', async () => {
+test('npm run demo -- --chapter refuses an unknown name and lists all chapters', async () => {
   const { code, err } = await demo('--chapter', 'none')
   assert.equal(code, 1)
   assert.match(err, /--chapter is one of customers, gates, payees, /)
 })
 
-test('npm run demo -- --kill: all checks agree after eight kills', async () => {
+test('npm run demo -- --kill: all checks pass after eight kills', async () => {
   const out = await runDemo('--kill', '--defaults', defaults)
   assertReconciled(out)
   assert.equal(out.match(/SIGKILL +number \d/g)?.length, 8)

@@ -1,6 +1,6 @@
 /**
- * Searches the whole database for the names of an erased customer and of its payee: each place where they were, what an erasure
- * leaves of them, and until when. docs/decisions/0055-erasure.md gives the reason of each place.
+ * Searches the whole database for the names of an erased customer and of its payee: each place with a name before the
+ * erasure, what remains there, and until when. docs/decisions/0055-erasure.md gives the reason for each place.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -67,7 +67,7 @@ const isKeyTaken = (error: unknown) =>
   error.code === 'idempotency_key_reused' &&
   /was erased with the customer/.test(error.detail ?? '')
 
-/** Writes a credit as the connector of a chain does; no chain runs here. */
+/** Writes a credit as the connector of a chain does, because no chain runs here. */
 async function addChainTransfer(partnerId: string, id: string): Promise<void> {
   const now = service.clock.now()
   const parties = service.sealer.seal(JSON.stringify({ originator: { name } }), ['rails.travel_rule', partnerId, id])
@@ -93,7 +93,7 @@ const recallOf = ({ id }: { readonly id: string }): Request => ({
   body: { reason: 'FRAD', text: `${payeeName} has forged the invoice.` },
 })
 
-/** The bank of the payee says by whom the money is kept. */
+/** Answers the recall as the payee's bank, with a text that contains the payee's name. */
 async function answerRecall(partnerId: string, payout: { readonly id: string }) {
   const [recall] = await service.recalls.list(partnerId, payout.id)
   const answer = { accepted: false, reasonCode: 'NARR', bankText: `${payeeName} keeps the money` } as const
@@ -101,14 +101,14 @@ async function answerRecall(partnerId: string, payout: { readonly id: string }) 
   assert.ok(await service.recalls.answered({ partnerId, recallId: recall?.id ?? '', instructionId, ...answer }))
 }
 
-/** Two persons note the cases: their money stays in suspense in this test. */
+/** Resolves the cases with a note. Their money stays in suspense in this test. */
 async function resolveCases(): Promise<void> {
   for (const { partnerId, id } of await service.cases.list(undefined, 10))
     await service.db.run(sql`update cases.cases set resolution = 'written_off', resolved_at = ${service.clock.now()},
       resolved_by = 'Sam Staff', note = ${`Not of ${name}`} where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Everything that can have the name of a customer or of its payee. */
+/** Creates everything that can contain the name of a customer or of its payee. */
 async function useEverywhere(partner: TestPartner) {
   const { partnerId } = partner
   const call = caller(partner)
@@ -179,7 +179,7 @@ async function payEverywhere(partner: TestPartner, { iban, money }: Awaited<Retu
   return { payout, second: second.payout }
 }
 
-/** Places where both names are searched while the customer exists, so that the search is shown to find them. */
+/** Places where the test finds both names while the customer exists, which shows that the search works. */
 const everywhere = [
   'beneficiaries.beneficiaries.alias',
   'beneficiaries.beneficiaries.name',
@@ -189,7 +189,7 @@ const everywhere = [
   'idempotency.keys.answer_sealed',
 ]
 
-/** Data that remain after an erasure, and why. */
+/** Data that remain after an erasure, with the reason. */
 const underDuty: Readonly<Record<string, string>> = {
   'beneficiaries.verifications.name': 'evidence of the warning before a payment, by its own age',
   'cases.cases.report': 'what a bank has reported of money that fits nothing, by its own age',
@@ -215,7 +215,7 @@ const underDuty: Readonly<Record<string, string>> = {
   'transactions.transactions.timeline': 'the words of the bank about a payment, with it, until the end of the erasure',
 }
 
-/** Data that neither an erasure nor the age of a payment ends. */
+/** Data that remain after an erasure and after the retention period of payments. */
 const always: Readonly<Record<string, string>> = {
   'events.events.data': 'deleted with its week, 30 days after it (service/src/webhooks/retention.ts)',
   'rails.sandbox_instructions.creditor_name':

@@ -1,4 +1,7 @@
-/** Pools of imported IBANs on a real database: bad files, races for the last ones, partners before all, what is never given again. */
+/**
+ * Pools of imported IBANs on a real database: invalid files, races for the last IBANs, pools of partners, and IBANs
+ * that are never assigned again.
+ */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { addPartner, createTestService, type Service, type TestPartner } from '../../../test/support/composition.ts'
@@ -22,7 +25,7 @@ const customersOf = (count: number, { partnerId }: TestPartner = partner) =>
   Promise.all(
     Array.from({ length: count }, async () => (await service.customers.create(partnerId, { email: 'a@b.cd' })).id),
   )
-/** The German IBAN of an account that is opened now. */
+/** Opens an account and returns its German IBAN. */
 async function open(customerId: string, { partnerId }: TestPartner = partner, on: Service = service): Promise<string> {
   const { ibans } = await on.accounts.create(partnerId, customerId)
   return ibans.find(({ country }) => country === 'DE')?.iban ?? ''
@@ -37,7 +40,7 @@ const countsOf = async () =>
     ]),
   )
 
-test('a file fills a pool: header, BIC, groups of four, empty lines and quotes', async () => {
+test('an imported file fills a pool, with a header, BICs, groups of four, empty lines or quotes', async () => {
   const [one = '', two = '', three = ''] = ibansFrom(1, 3)
   const grouped = two.replaceAll(/(.{4})/g, '$1 ').trim()
   const lines = ['IBAN,BIC', `${one},INGDDEFFXXX`, '', `"${grouped}";"INGDDEFF"`, three]
@@ -59,7 +62,7 @@ test('a file fills a pool: header, BIC, groups of four, empty lines and quotes',
   assert.deepEqual(again.ibans, ibans, 'an account that is there takes no other IBAN')
 })
 
-test('each bad line is named by its number and reason, and the file is refused as a whole', async () => {
+test('each invalid line is reported with its number and reason, and the whole file is refused', async () => {
   const [one = '', two = '', three = '', four = ''] = ibansFrom(1, 4)
   await importIbans(service, 'first', [three])
   const [issued = ''] = ibansFrom(70, 1, { country: 'LT', bankCode: '10000' })
@@ -119,7 +122,7 @@ test('an IBAN whose bank code the service issues itself is refused', async () =>
   )
 })
 
-test('a second import of the same file imports nothing and says so; another file with the same IBANs is refused', async () => {
+test('a second import of the same file imports nothing and reports a repetition; another file with the same IBANs is refused', async () => {
   const lines = ibansFrom(1, 10)
   await importIbans(service, 'ing', lines)
   const again = await importIbans(service, 'ing', lines)
@@ -129,7 +132,7 @@ test('a second import of the same file imports nothing and says so; another file
   assert.equal((await countsOf()).ing?.total, 10)
 })
 
-test('duplicates on other pages of the file are found and named with their line', async () => {
+test('an IBAN that repeats one of another page of the file is reported with the line of the first', async () => {
   const ibans = ibansFrom(1, 5_002)
   const { badLines, imported } = await importIbans(service, 'ing', [...ibans, ibans[0] ?? '', ibans[5_001] ?? ''], {
     skipsBad: true,
@@ -144,7 +147,7 @@ test('duplicates on other pages of the file are found and named with their line'
   )
 })
 
-test('of two concurrent imports of a file, one fills the pool and the other changes nothing', async () => {
+test('two concurrent imports of a file fill the pool once', async () => {
   const lines = ibansFrom(1, 200)
   const made = await Promise.all([importIbans(service, 'ing', lines), importIbans(service, 'ing', lines)])
   assert.deepEqual(
@@ -158,7 +161,7 @@ test('of two concurrent imports of a file, one fills the pool and the other chan
   assert.deepEqual(rivals.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
 })
 
-test('of 51 concurrent openings with a pool of 50 in two processes, 50 get an IBAN and the last writes nothing', async () => {
+test('51 concurrent openings in two processes with a pool of 50 assign 50 IBANs, and the refused one writes nothing', async () => {
   const ibans = ibansFrom(1, 50)
   await importIbans(service, 'ing', ibans)
   const other = await createTestService({ url: service.url, settings, connectionsMax: 20 })
@@ -185,7 +188,7 @@ test('of 51 concurrent openings with a pool of 50 in two processes, 50 get an IB
   assert.deepEqual([await open(refused?.owner ?? '')], ibansFrom(100, 1))
 })
 
-test('equal concurrent calls give a customer one IBAN', async () => {
+test('concurrent calls for one customer assign one IBAN', async () => {
   await importIbans(service, 'ing', ibansFrom(1, 10))
   const [customerId = ''] = await customersOf(1)
   const given = await Promise.all(Array.from({ length: 10 }, () => open(customerId)))
@@ -193,7 +196,7 @@ test('equal concurrent calls give a customer one IBAN', async () => {
   assert.equal((await countsOf()).ing?.given, 1)
 })
 
-test('the pool of a partner is used before the shared pool, and no other partner takes from it', async () => {
+test('the pool of a partner is used before the shared pool, and never for another partner', async () => {
   const { partnerId } = partner
   await importIbans(service, 'all', ibansFrom(1, 2))
   await importIbans(service, 'own', ibansFrom(50, 1), { partnerId })
@@ -255,7 +258,7 @@ test('withdrawn IBANs are not assigned, also during concurrent openings', async 
   assert.deepEqual([await openOne()], ibansFrom(100, 1))
 })
 
-test('a pool is low below its minimum count or days, and a withdrawn pool is not watched', async () => {
+test('a pool is low if it has too few free IBANs or days left, and a withdrawn pool is never low', async () => {
   const { accounts, clock, db } = service
   let seen: readonly PoolLevel[] = []
   const look = async () => {
@@ -280,7 +283,7 @@ test('a pool is low below its minimum count or days, and a withdrawn pool is not
   assert.deepEqual(await look(), [])
 })
 
-test('the log says once an hour that a pool is low', async () => {
+test('a low pool is logged once an hour', async () => {
   const lines: { readonly msg: string; readonly pool: string; readonly free: number }[] = []
   const { db, clock } = service
   const pools = createImportedPools({
@@ -299,7 +302,7 @@ test('the log says once an hour that a pool is low', async () => {
   )
 })
 
-test('each statement of an import and an opening goes to one shard or is marked, as a sharded database requires', async () => {
+test('each statement of an import and an opening runs on one shard or is marked as a scan of all shards', async () => {
   const sharded = await createTestService({ settings, sharded: true })
   const by = await addPartner(sharded)
   await importIbans(sharded, 'all', ibansFrom(1, 3))

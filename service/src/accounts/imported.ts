@@ -1,6 +1,6 @@
 /**
- * Pools of IBANs from a bank's file: the operator fills them, new accounts take from them, and a worker warns when a
- * pool is low.
+ * Pools of IBANs from a bank's file: the operator imports them, new accounts are assigned IBANs from them, and a worker
+ * warns when a pool is low.
  */
 import { Refusal } from '../kernel/api/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
@@ -20,9 +20,9 @@ export type IbanFile = {
   /** SHA-256. */
   readonly hash: string
   readonly lines: () => AsyncIterable<string>
-  /** Imports the valid lines. Otherwise a bad line refuses the file. */
+  /** True: imports the valid lines and skips the others. False: an invalid line refuses the whole file. */
   readonly skipsBad: boolean
-  /** Receives every bad line, in pages. */
+  /** Receives every invalid line, in pages. */
   readonly report: (lines: readonly BadLine[]) => Promise<void>
 }
 
@@ -32,13 +32,13 @@ export type ImportedFile = {
   /** Number of lines that are not empty, without the header. */
   readonly lines: number
   readonly imported: number
-  /** Number of bad lines. */
+  /** Number of invalid lines. */
   readonly bad: number
-  /** The file was imported into this pool before: nothing has changed. */
+  /** True: the file was imported into this pool before, and nothing has changed. */
   readonly isRepetition: boolean
 }
 
-/** Thrown if the file has bad lines, after all of them were reported. */
+/** Thrown if the file has invalid lines, after all of them were reported. */
 export class IbanFileProblem extends Error {
   readonly bad: number
   constructor(bad: number) {
@@ -58,23 +58,23 @@ export type PoolLevel = {
   readonly pool: string
   readonly currency: string
   readonly free: number
-  /** Null: the pool is not in use. */
+  /** Null: no IBAN of the pool was assigned recently. */
   readonly daysLeft: number | null
   readonly isLow: boolean
 }
 
 export type ImportedPools = {
   /**
-   * Reads the file in pages, in one transaction. If lines are invalid and must not be skipped, throws IbanFileProblem with
-   * their number; then nothing is imported. Refuses: validation_failed (the pool belongs to another partner, or has
-   * another currency or connector).
+   * Reads the file in pages, in one transaction. If there are invalid lines and `skipsBad` is false, throws
+   * IbanFileProblem with their number and imports nothing. Refuses: validation_failed (the pool belongs to another
+   * partner, or has another currency or connector).
    */
   readonly importFile: (tx: Tx, file: IbanFile) => Promise<ImportedFile>
   /** Lists the pools by name. Reads all IBANs. */
   readonly list: (tx: Tx) => Promise<readonly PoolView[]>
   /**
-   * Withdraws one free IBAN of a pool, or all. Returns their number. Refuses: not_found (the pool, or the IBAN among
-   * its free ones), validation_failed (the pool belongs to another partner).
+   * Withdraws one free IBAN of a pool, or all. Returns the number of withdrawn IBANs. Refuses: not_found (the pool, or
+   * the IBAN among its free ones), validation_failed (the pool belongs to another partner).
    */
   readonly withdraw: (
     tx: Tx,
@@ -95,7 +95,7 @@ export type ImportedPoolsDeps = {
   readonly poolLevels: PoolLevels
 }
 
-/** A page needs four statements. */
+/** Each page costs four statements. */
 const linesPerPage = 5_000
 const ibansPerWithdrawal = 10_000
 const repeatedLogMs = hourMs
@@ -164,9 +164,9 @@ async function importFile(deps: ImportedPoolsDeps, tx: Tx, file: IbanFile): Prom
     const first = page.find(isGood)
     if (first !== undefined && !isOpen) await open(first)
     isOpen ||= first !== undefined
-    const judged = country === null ? page : await judgeLines(deps, tx, page, { country, importId })
-    const good = judged.filter(isGood)
-    const wrong = judged.filter((each): each is BadLine => !isGood(each))
+    const checked = country === null ? page : await checkLines(deps, tx, page, { country, importId })
+    const good = checked.filter(isGood)
+    const wrong = checked.filter((each): each is BadLine => !isGood(each))
     const of = { partnerId, pool: file.pool, country: country ?? '', importId }
     if (good.length > 0)
       await store.insertImported(
@@ -217,7 +217,7 @@ function refuseDifferent(known: store.PoolRow, file: IbanFile): void {
 const isGood = (line: GoodLine | BadLine): line is GoodLine => !('reason' in line)
 
 /** Checks the valid lines of a page against the database and the other lines of the file. */
-async function judgeLines(
+async function checkLines(
   { issuers, poolCountries }: ImportedPoolsDeps,
   tx: Tx,
   page: readonly (GoodLine | BadLine)[],
@@ -240,7 +240,7 @@ async function judgeLines(
     if (findIssuer(ranges, iban) !== undefined)
       return {
         reason: 'issued_by_range',
-        detail: `IBAN_ISSUERS issues this bank code itself, because IBAN_POOLS does not name ${of.country}.`,
+        detail: `IBAN_ISSUERS already issues IBANs with this bank code, because IBAN_POOLS does not list ${of.country}.`,
       }
     return undefined
   }
@@ -271,7 +271,7 @@ async function withdraw(tx: Tx, wanted: Parameters<ImportedPools['withdraw']>[1]
   return withdrawn
 }
 
-/** Takes an IBAN, first from the partner's own pools, then from shared pools. Refuses: iban_pool_exhausted. */
+/** Assigns a free IBAN, first from the partner's own pools, then from shared pools. Refuses: iban_pool_exhausted. */
 export async function allocateIban(
   tx: Tx,
   partnerId: string,
@@ -286,7 +286,7 @@ export async function allocateIban(
   return taken
 }
 
-/** Quarantines the IBANs of a closed account. IBANs that are in no pool stay as they are. */
+/** Quarantines the IBANs of a closed account. IBANs that are in no pool are not changed. */
 export async function quarantineIbans(tx: Tx, partnerId: string, ibans: readonly string[], now: Date): Promise<void> {
   if (ibans.length === 0) return
   for (const ownerId of [partnerId, operatorPartnerId]) await store.quarantineRows(tx, ownerId, partnerId, ibans, now)
@@ -321,7 +321,7 @@ type GoodLine = { readonly line: number; readonly iban: string; readonly bic: st
 
 export const poolNameForm = /^[a-z0-9][a-z0-9-]{0,31}$/
 
-/** No IBAN with its BIC is longer. Only the beginning of a longer text is kept. */
+/** Maximum characters of a line's first cell in a report. No IBAN with its BIC is longer. */
 const shownCharsMax = 64
 
 const splitCells = (text: string): readonly string[] =>
@@ -336,8 +336,8 @@ const splitCells = (text: string): readonly string[] =>
 const isHeader = (text: string): boolean => /^iban(,bic)?$/i.test(splitCells(text).join())
 
 /**
- * Reads a line. Undefined: it is empty. Accepts IBANs in groups of four, as banks print them, but not lower case or
- * other separators.
+ * Parses a line. Undefined: the line is empty. Accepts IBANs in groups of four, as banks print them, but not lower case
+ * or other separators.
  */
 function readLine(text: string, line: number): GoodLine | BadLine | undefined {
   if (text.trim() === '') return undefined
@@ -374,7 +374,7 @@ function findBadReason(
   }
 }
 
-/** Period over which the use of a pool is estimated. */
+/** Period from which the rate of assignments of a pool is estimated. */
 const useDays = 30
 
 type PoolUse = {
@@ -385,8 +385,8 @@ type PoolUse = {
 }
 
 /**
- * Estimates in how many days the pool will be empty, by its use in the last 30 days or since its creation. Null: it is
- * not in use.
+ * Estimates in how many days the pool will be empty, by the IBANs assigned in the last 30 days or since its creation.
+ * Null: none was assigned.
  */
 function daysLeft({ free, givenLately, createdAt }: PoolUse, now: Date): number | null {
   if (givenLately === 0) return null
@@ -394,7 +394,7 @@ function daysLeft({ free, givenLately, createdAt }: PoolUse, now: Date): number 
   return Math.floor(free / (givenLately / days))
 }
 
-/** IBAN_POOL_FREE_MIN and IBAN_POOL_DAYS_MIN. */
+/** Limits below which a pool is low: IBAN_POOL_FREE_MIN and IBAN_POOL_DAYS_MIN. */
 type PoolLevels = { readonly freeMin: number; readonly daysMin: number }
 
 function isLow(use: PoolUse, { freeMin, daysMin }: PoolLevels, now: Date): boolean {

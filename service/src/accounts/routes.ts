@@ -10,7 +10,7 @@ import type { StateChange } from './store.ts'
 import type { BookedTransfer } from './transfers.ts'
 
 const writeAccount = createRecordWriter(wire.CustomerAccount)
-/** Maps to the documented account: `iban` and `country` are those of the first of `ibans`. */
+/** Maps to the documented account: `iban` and `country` are those of the first item of `ibans`. */
 const toWire = (account: CustomerAccount) => writeAccount({ ...account.ibans[0], ...account })
 
 export function accountsRoutes(accounts: Accounts, idempotency: Idempotency): Handlers<'accounts'> {
@@ -62,7 +62,7 @@ const writeChange = createRecordWriter(wire.AccountStateChange)
 const toStateChange = ({ changedAt: at, fromState: from, toState: state, ...change }: StateChange) =>
   writeChange({ ...change, at, from, state })
 
-/** Wraps a list of one page. */
+/** Wraps a complete list as its only page. */
 const singlePage = <T>(data: T[]) => ({ data, nextCursor: null, hasMore: false })
 
 function toModalBalance({ id, segregated, own, ...balance }: ModalBalance, asOf: Date) {
@@ -99,7 +99,7 @@ function toEntry({ id, at, amount, posted, currency, counterAccount, reference }
   }
 }
 
-/** Returns only the kind. The connector that carried a payment is not part of the contract. */
+/** Returns only the kind of the actor. The connector that carried a payment is not part of the contract. */
 const counterKinds: Readonly<Partial<Record<AccountName, 'Suspense' | 'Transfers' | 'Fees' | 'Fx'>>> = {
   transfers: 'Transfers',
   suspense: 'Suspense',

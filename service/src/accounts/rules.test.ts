@@ -47,11 +47,11 @@ const anyNumber = fc
     ),
   )
 
-test('the table above has every issuing country', () => {
+test('the table of this test has every issuing country', () => {
   assert.deepEqual(Object.keys(shapes), [...issuingCountries])
 })
 
-test('ibantools accepts every IBAN, with its national check digits, and the bank code is in its place', () => {
+test('ibantools accepts every IBAN with its national check digits, and finds the bank code', () => {
   fc.assert(
     fc.property(anyNumber, ([issuer, index]) => {
       const iban = composeIban(issuer, index)
@@ -73,7 +73,7 @@ test('different indexes give different IBANs', () => {
   }
 })
 
-test('the check digits of known numbers match the IBAN registry', () => {
+test('the check digits of the example numbers match the IBAN registry', () => {
   assert.equal(composeIban({ country: 'DE', bankCode: '37040044' }, 532_013_000 - 1), 'DE89370400440532013000')
   assert.equal(composeIban({ country: 'GB', bankCode: 'NWBK601613' }, 31_926_819 - 1), 'GB29NWBK60161331926819')
   assert.equal(composeIban({ country: 'ES', bankCode: '21000418' }, 200_051_332 - 1), 'ES9121000418450200051332')
@@ -90,7 +90,7 @@ test('every Dutch number passes the 11-test', () => {
   )
 })
 
-test('an error describes a wrong configuration of issuers', () => {
+test('a wrong configuration of issuers is described by an error', () => {
   assert.equal(issuersProblem(defaultIssuers), undefined)
   const de = { country: 'DE', bankCode: '99900001' }
   assert.equal(issuersProblem([]), undefined)

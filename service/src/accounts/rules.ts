@@ -12,9 +12,9 @@ export type Issuer = {
 }
 
 type CountryFormat = {
-  /** Letters, then digits, of the bank and branch code. */
+  /** Number of letters, then of digits, in the bank and branch code. */
   readonly bankCode: readonly [letters: number, digits: number]
-  /** Digits of the account number, without national check digits. */
+  /** Number of digits of the account number, without national check digits. */
   readonly digits: number
   readonly bban: (bankCode: string, account: string) => string
 }
@@ -23,7 +23,7 @@ const joined = (bankCode: string, account: string) => `${bankCode}${account}`
 const twoDigits = (number: number) => String(number).padStart(2, '0')
 const mod97 = (digits: string) => Number(BigInt(digits) % 97n)
 
-/** Computes a digit of the Spanish `DC`, modulus 11: 10 becomes 1, and 11 becomes 0. */
+/** Computes a check digit of the Spanish `DC`, modulus 11: 10 becomes 1, and 11 becomes 0. */
 function spanishDigit(tenDigits: string): string {
   const weights = [1, 2, 4, 8, 5, 10, 9, 7, 3, 6]
   const sum = weights.reduce((total, weight, at) => total + weight * Number(tenDigits[at]), 0)
@@ -32,8 +32,8 @@ function spanishDigit(tenDigits: string): string {
 }
 
 /**
- * Completes a Dutch account number so that it passes the 11-test. If no tenth digit passes after a ninth digit 0, the
- * digits 1 and 8 do.
+ * Completes a Dutch account number so that it passes the 11-test. If no tenth digit fits after a ninth digit 0, appends
+ * 1 and 8.
  */
 function dutchAccount(eightDigits: string): string {
   const sum = Array.from(eightDigits).reduce((total, digit, at) => total + Number(digit) * (10 - at), 0)
@@ -74,7 +74,7 @@ export const issuingCountries: readonly string[] = [...formats.keys()]
 const isBankCode = ({ bankCode: [letters, digits] }: CountryFormat, text: string) =>
   new RegExp(`^[A-Z]{${letters}}\\d{${digits}}$`).test(text)
 
-/** Bank codes that no bank has: the IBANs of a sandbox must not be real accounts. */
+/** Issuers with bank codes that no bank has, because the IBANs of a sandbox must not be real accounts. */
 export const defaultIssuers: readonly Issuer[] = [
   { country: 'DE', bankCode: '99900001', bic: 'PPSXDEFFXXX' },
   { country: 'GB', bankCode: 'PPSX999901', bic: 'PPSXGB2LXXX' },
@@ -85,11 +85,13 @@ export const defaultIssuers: readonly Issuer[] = [
 export const isSandboxIssuer = ({ country, bankCode }: Issuer): boolean =>
   defaultIssuers.some((issuer) => issuer.country === country && issuer.bankCode === bankCode)
 
-/** Finds the issuer that has issued an IBAN, or could. */
+/** Finds the issuer to whose bank code an IBAN belongs. */
 export const findIssuer = (issuers: readonly Issuer[], iban: string): Issuer | undefined =>
   issuers.find(({ country, bankCode }) => iban.startsWith(country) && iban.slice(4).startsWith(bankCode))
 
-/** Numbers in a block, which a partner takes from the pool at once. Also a constraint of accounts.iban_blocks. */
+/**
+ * Account numbers in a block. A partner takes a whole block from the pool. Also a constraint of accounts.iban_blocks.
+ */
 export const blockSize = 1000
 /** `iban_pools.next_block` is an int4. */
 const blocksMax = 2 ** 31 - 1
@@ -104,15 +106,15 @@ const numberRange = (issuer: Issuer) => ({
 
 export type NumberBounds = {
   readonly blockSize: number
-  /** Lower blocks belong to another range, or to an earlier configuration. */
+  /** First block that this issuer may use. Lower blocks belong to another range, or to an earlier configuration. */
   readonly firstBlock: number
   /** Upper bound of the index of an account number, not included. Indexes count from 0. */
   readonly endIndex: number
 }
 
 /**
- * Computes the indexes that an issuer may use. The place of a number in its block does not depend on the configured
- * range: a changed range never issues a number twice.
+ * Computes the indexes that an issuer may use. A number has the same position in its block for any configured range, so
+ * that a changed range never issues a number twice.
  */
 export function numberBounds(issuer: Issuer): NumberBounds {
   const { first, last } = numberRange(issuer)
@@ -120,8 +122,8 @@ export function numberBounds(issuer: Issuer): NumberBounds {
 }
 
 /**
- * Explains a mistake in the configuration. Undefined: none. Each country has one issuer, because a customer has one
- * IBAN per country.
+ * Describes the first mistake in the configuration. Undefined: none. Each country has one issuer, because a customer
+ * has one IBAN per country.
  */
 export function issuersProblem(issuers: readonly Issuer[]): string | undefined {
   for (const [at, issuer] of issuers.entries()) {
@@ -137,7 +139,7 @@ export function issuersProblem(issuers: readonly Issuer[]): string | undefined {
   return undefined
 }
 
-/** Ranges begin at a block, so that a block belongs to one range. */
+/** Describes a mistake in the range. A range begins at a block, so that a block belongs to one range. */
 function rangeProblem({ country, first = 1, last }: Issuer, format: CountryFormat): string | undefined {
   const max = lastPossible(format)
   const end = last ?? max
@@ -148,7 +150,7 @@ function rangeProblem({ country, first = 1, last }: Issuer, format: CountryForma
     : `a range of ${country} begins at 1, ${blockSize + 1}, ${2 * blockSize + 1} or so on`
 }
 
-/** Names two issuers that would issue the same IBAN. Undefined: none. */
+/** Describes two issuers that would issue the same IBAN. Undefined: none. */
 export function overlapProblem(issuers: readonly Issuer[]): string | undefined {
   for (const [at, issuer] of issuers.entries()) {
     const range = numberRange(issuer)

@@ -160,7 +160,7 @@ test('after the last number of its block, a partner takes the next block of the 
   ])
 })
 
-test('the IBAN of a country configured later is added, and the IBAN of a country no longer configured is kept', async () => {
+test('a customer gets the IBAN of a country configured later, and keeps the IBAN of a country no longer configured', async () => {
   const [de, gb, lt] = defaultIssuers as readonly [Issuer, Issuer, Issuer]
   const partnerId = await newPartner()
   const customerId = await newCustomer(partnerId)
@@ -195,7 +195,7 @@ test('concurrent calls issue the IBAN of a new country exactly once', async () =
   assert.equal(answers[0]?.ibans.length, 3)
 })
 
-test('balances are exact, one per currency, and there is none before the first movement', async () => {
+test('a partner has an exact balance per currency, and none before the first movement', async () => {
   const routes = accountsRoutes(accountsFor(defaultIssuers), idempotency)
   const partnerId = await newPartner()
   const caller = { partnerId, serviceAccountId: newId(), name: 'test', permissions: [] }
@@ -238,7 +238,7 @@ test('without an issuer, nothing is issued, and issued IBANs are kept', async ()
   await assert.rejects(none.create(partnerId, newId()), refused('not_found'))
 })
 
-test('a changed range begins at its first number and never issues a number again', async () => {
+test('after a change of range, numbers begin at its first one, and none is issued again', async () => {
   const issuer: Issuer = { country: 'LU', bankCode: '999' }
   const partnerId = await newPartner()
   const issueIn = async (range: Pick<Issuer, 'first' | 'last'>) => {

@@ -33,7 +33,7 @@ export type CustomerAccount = {
   readonly customerId: string
   /** The partner's identifier of the customer, or its serviceId if it has none. */
   readonly partnerCustomerId: string
-  /** IBANs in configured order, at least one. The BIC is that of the file or the issuer. Null: unknown. */
+  /** IBANs in configured order, at least one. The BIC is that of the file or the issuer. Null: the BIC is unknown. */
   readonly ibans: readonly [store.IbanRow, ...store.IbanRow[]]
 }
 
@@ -51,14 +51,14 @@ export type Accounts = Statements &
     readonly close: typeof store.closeIbans
     /** Erases the owner of an erased customer's IBANs. Money that arrives for these IBANs opens a case. */
     readonly erase: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
-    /** Reads a customer's IBANs for its export, oldest first. */
+    /** Reads a customer's IBANs for its data export, oldest first. */
     readonly ibansOf: (tx: Tx, partnerId: string, customerId: string) => Promise<readonly store.IbanRow[]>
     /** Reads the oldest open IBAN of each of these customers, who are on one shard. */
     readonly firstIbansOf: typeof store.readFirstIbans
-    /** Reports whether an IBAN has a bank code of ours or is in a pool, issued or not. */
+    /** Reports whether an IBAN has one of our bank codes or is in a pool, issued or not. */
     readonly isOurs: (tx: Tx, iban: string) => Promise<boolean>
     /**
-     * Finds the IBANs that this database has issued, including closed ones. `mayHave` needs no statement: it compares
+     * Finds the IBANs that this database has issued, including closed ones. `mayHave` sends no statement: it compares
      * bank codes and the countries of pools.
      */
     readonly ownIbans: {
@@ -74,7 +74,7 @@ export type Accounts = Statements &
     ) => Promise<ReadonlyMap<string, { readonly partnerId: string; readonly customerId: string }>>
     /** Finds the current and earlier holders of an IBAN, newest first, for the operator. */
     readonly holdersOf: typeof store.findHolders
-    /** Finds the customer of the partner that has the IBAN, or had it until it was closed. Undefined: none. */
+    /** Finds the customer of the partner that has or had the IBAN. Undefined: none. */
     readonly holderIn: (partnerId: string, iban: string) => Promise<string | undefined>
   }
 
@@ -211,7 +211,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
   }
 }
 
-/** Checks 500 unchanged balances with one statement. */
+/** One statement checks 500 unchanged balances. */
 const monitorEveryMs = 2 * secondMs
 
 export const accountJobs = ({
@@ -224,7 +224,7 @@ export const accountJobs = ({
   readonly accounts: Pick<Accounts, 'pools'>
   readonly cancellations: Cancellations
   readonly monitors: Monitors
-  /** Younger transfers may not be judged yet. */
+  /** The monitors do not evaluate transfers younger than this. */
   readonly clockDifferenceMsMax: number
   readonly observePools: ((levels: readonly PoolLevel[]) => void) | undefined
 }): readonly Job[] => [
@@ -241,7 +241,7 @@ export const accountJobs = ({
     everyMs: monitorEveryMs,
     quietAfterMs: clockDifferenceMsMax + 2 * monitorEveryMs,
     run: monitors.monitorStep,
-    age: { queue: 'monitors', since: async () => monitors.judgedSince() },
+    age: { queue: 'monitors', since: async () => monitors.evaluatedUntil() },
   }),
   defineJob({ name: 'accounts.pools', everyMs: minuteMs, run: () => accounts.pools.lookStep(observePools) }),
 ]

@@ -22,7 +22,7 @@ type Move = {
 }
 const settlement = 'settlement.sandbox'
 
-/** One direct transfer; into the balance, unless it says otherwise. */
+/** Books one transfer from outside the balances. Default: into the balance. */
 async function move(partnerId: string, { amount, partyId, from = settlement, to = 'balance', currency = 'EUR' }: Move) {
   const transfer = { partnerId, debit: from, credit: to, currency, amount, partyId, reference: `r-${amount}` }
   await service.db.transaction((tx) => service.ledger.enter(tx, singleEntry('bank', transfer)))
@@ -47,7 +47,7 @@ const shown = ({ direction, amount, balance }: EntryPage['data'][number]) =>
 const sums = ({ currency, posted, reserved, available }: ResponseOf<'listCustomerBalances'>['data'][number]) =>
   [currency, ...[posted, reserved, available].map(decimalText)].join(' ')
 
-/** The next millisecond: what moves from now on has a later id. */
+/** Waits for the next millisecond, so that later transfers have later ids. */
 async function nextMoment(): Promise<Date> {
   const start = idTime(newId()).getTime()
   for (;;) {
@@ -81,7 +81,7 @@ test('a statement shows the transfers of posted money, newest first, with the ba
   assert.deepEqual([balance.posted, balance.reserved].map(decimalText), ['106.71', '50.00'])
 })
 
-test('pages follow one another, also across checkpoints, and a period contains the entries between its times', async () => {
+test('pages contain each entry once, also across checkpoints, and a period contains the entries between its times', async () => {
   const partner = await addPartner(service)
   const { partnerId } = partner
   const calls = callsOf(partner)
@@ -161,7 +161,7 @@ test('the statement of a customer contains only the entries of its payments, wit
   )
 })
 
-test('each page adds up while payments are booked, and so does a whole statement of a past period', async () => {
+test('the balances of each page add up while payments are booked, and so do those of a whole past period', async () => {
   const partner = await addPartner(service, 1_000_00n)
   const { partnerId, customer } = partner
   const calls = callsOf(partner)
@@ -193,7 +193,7 @@ test('each page adds up while payments are booked, and so does a whole statement
   assert.equal(decimalText(whole[0]?.balance ?? 0), '1008.20')
 })
 
-/** Enters a transfer of a past time. */
+/** Books a transfer at a past time. */
 async function moveAt(partnerId: string, at: Date, amount: bigint, kind: 'direct' | 'reserve' = 'direct') {
   const [debit, credit] = amount > 0n ? ([settlement, 'balance'] as const) : (['balance', settlement] as const)
   const sum = amount > 0n ? amount : -amount
@@ -281,7 +281,7 @@ const entriesOf = async (partner: TestPartner, id: string) => {
 }
 const segregate = (partnerId: string) =>
   service.db.transaction(async (tx) => assert.deepEqual(await service.ledger.segregate(tx, partnerId, 'EUR'), []))
-/** Runs both audits: of the ledger, and of everything that knows of money. */
+/** Runs both audits: that of the ledger, and that of all tables with amounts. */
 async function checkAll({ partnerId }: TestPartner): Promise<void> {
   await checkLedger(service.db, partnerId)
   assert.deepEqual(await ledgerFindings(service.db, partnerId), [])
@@ -328,7 +328,7 @@ test('a party cannot transfer more than its money, even in a pooled balance', as
   await checkAll(partner)
 })
 
-test('an idempotency key moves the money exactly once', async () => {
+test('repeated and concurrent calls with one idempotency key move the money exactly once', async () => {
   const partner = await addPartner(service, 10_00n)
   const key = newId()
   const once = await transfer(partner, '4.00', { toCustomerId: partner.customer.id }, key)
@@ -340,7 +340,7 @@ test('an idempotency key moves the money exactly once', async () => {
   assert.deepEqual(await entriesOf(partner, partner.customer.id), ['Inward 4.00 Transfers'])
 })
 
-test('wrong parties are refused with their field, and nothing moves', async () => {
+test('invalid parties are refused with a pointer to their field, and no money moves', async () => {
   const partner = await addPartner(service, 10_00n)
   const other = await addPartner(service)
   const { customer } = partner
@@ -355,7 +355,7 @@ test('wrong parties are refused with their field, and nothing moves', async () =
   assert.deepEqual(await entriesOf(partner, customer.id), [])
 })
 
-test('gates and blocks of customers apply to transfers', async () => {
+test('the gates and blocks of customers apply to transfers', async () => {
   const partner = await addPartner(service, 10_00n)
   const { partnerId, customer } = partner
   const gate = (allowed: readonly ('Pay' | 'Receive')[]) =>

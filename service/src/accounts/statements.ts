@@ -25,9 +25,9 @@ import type {
 import { type Database, useSnapshot } from '../postgres/index.ts'
 import type { Customers } from '../parties/customers/index.ts'
 
-/** `partyId`: the party whose money moved, a customer's guid or the partner's id. */
+/** `partyId`: the party whose money moved, as a customer's guid or the partner's id. */
 export type StatementEntry = StatementLine & { readonly currency: Currency }
-/** `own`: the partner's part of a segregated balance; undefined for a past time. */
+/** `own`: the partner's share of a segregated balance. Undefined for a past time. */
 export type ModalBalance = Balance & Pick<BalanceMode, 'segregated' | 'own'>
 export type BalancesAt<T> = { readonly asOf: Date; readonly balances: readonly T[] }
 
@@ -38,9 +38,12 @@ export type DailyBalances = {
 }
 
 export type Statements = {
-  /** Reads the partner's balances before a moment, one per currency that it had then; by default now. */
+  /** Reads the partner's balances just before a time, one per currency that existed then. Default: now. */
   readonly balances: (partnerId: string, query: QueryOf<'listAccounts'>) => Promise<BalancesAt<ModalBalance>>
-  /** Reads the available sums at the end of each of the last days (UTC), and those of today so far. One item per currency. */
+  /**
+   * Reads the available amounts at the end of each of the last days (UTC), and the current ones for today. One item per
+   * currency.
+   */
   readonly dailyBalances: (partnerId: string, days: number) => Promise<readonly DailyBalances[]>
   /** Lists the entries of a balance, newest first. Refuses: not_found (no such balance), validation_failed (cursor). */
   readonly entries: (
@@ -77,8 +80,8 @@ export type StatementsDeps = {
 type PeriodQuery = QueryOf<'listAccountEntries'>
 
 /**
- * Reads the moment. Undefined: now, also for a future time. The time of a transfer is that of its id, which follows the
- * system clock, not the clock of the service.
+ * Parses the time `at`. Undefined: now, also for a future time. The time of a transfer is that of its id, which follows
+ * the system clock, not the clock of the service.
  */
 function readMoment({ at }: QueryOf<'listAccounts'>): Date | undefined {
   const moment = at === undefined ? undefined : readTime(at)
@@ -152,7 +155,7 @@ export function createStatements(deps: StatementsDeps): Statements {
   }
 }
 
-/** Lists the starts of the last days in UTC, today last. */
+/** Lists the starts of the last days in UTC, with today last. */
 function lastDays(days: number): readonly Date[] {
   const today = Math.floor(idTime(newId()).getTime() / dayMs) * dayMs
   return Array.from({ length: days }, (_day, index) => new Date(today - (days - 1 - index) * dayMs))
@@ -160,7 +163,10 @@ function lastDays(days: number): readonly Date[] {
 
 type StatementSubject = Pick<StatementRequest, 'partnerId' | 'name' | 'currency' | 'partyId'>
 
-/** Creates the reader of statement pages, newest first. A cursor belongs to one subject and one period, because its sums do. */
+/**
+ * Creates the reader of statement pages, newest first. A cursor is valid for one subject and one period, because its
+ * sums are.
+ */
 function createPages({ db, cursors, ledger }: StatementsDeps) {
   return async (subject: StatementSubject, query: PeriodQuery): Promise<Page<StatementEntry>> => {
     const { partnerId, currency, partyId = '' } = subject

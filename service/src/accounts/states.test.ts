@@ -1,4 +1,4 @@
-/** States of accounts on a real database: what they refuse and hold back, closing, races, and the payouts that a block cancels. */
+/** States of accounts on a real database: what they refuse, closing, races, and the payouts that a block cancels. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
@@ -38,7 +38,7 @@ suite('states', async () => {
       note: 'Order 17',
       staff: 'Ada',
     })
-  /** Changes a state as the command does: an unblock ends the cancellations of the block first. */
+  /** Changes a state as the operator's command does: an unblock completes the cancellations of the block first. */
   async function change(partner: TestPartner, state: AccountState, account: AccountRef = euros) {
     const { partnerId, customer } = partner
     const of = 'currency' in account ? { ...account, customerId: null } : { currency: null, customerId: customer.id }
@@ -56,7 +56,7 @@ suite('states', async () => {
     address: null,
   }
 
-  /** Has the bank book money on an account; `processed` applies what it reports. */
+  /** Makes the sandbox bank book a credit on an account; `processed` applies its notification. */
   async function booked(account: string, amount = 500n): Promise<string> {
     const creditId = newId()
     const credit = {
@@ -90,7 +90,7 @@ suite('states', async () => {
       ),
     )
 
-  test('a blocked balance refuses payouts and conversions in its direction, and says so in a preview', async () => {
+  test('a blocked balance refuses payouts and conversions in the blocked direction, and the preview shows it', async () => {
     const partner = await addTrader(service, ['EUR', 'USD'])
     const {
       row: { id },
@@ -118,7 +118,7 @@ suite('states', async () => {
     await checkLedger(service.db, partner.partnerId)
   })
 
-  test("the account of a customer refuses payouts of the customer, but not the partner's", async () => {
+  test("a blocked customer account refuses the customer's payouts, but not the partner's", async () => {
     const partner = await addPartner(service, 10_000n)
     await change(partner, 'Blocked', accountOf(partner))
     const detail = 'The account of the customer is blocked for outgoing payments.'
@@ -128,7 +128,7 @@ suite('states', async () => {
     await pay(service, partner, '10.00')
   })
 
-  test('a credit to a blocked account fails its deposit and waits in a case, which returns or credits it', async () => {
+  test('a credit to a blocked account fails its deposit and opens a case, which returns or credits the money', async () => {
     const partner = await addPartner(service)
     const iban = await ibanOf(partner)
     await change(partner, 'BlockedInbound', accountOf(partner))
@@ -176,7 +176,7 @@ suite('states', async () => {
     assert.equal((await balanceOf(service, partner.partnerId)).posted, 100n)
   })
 
-  test('payouts that have not begun are cancelled, and begun payouts continue', async () => {
+  test('a block cancels payouts that have not begun, and begun payouts continue', async () => {
     const partner = await addPartner(service, 10_000n)
     const begun = await pay(service, partner, '10.00')
     await submitDuePayouts(service.settlement)
@@ -195,7 +195,7 @@ suite('states', async () => {
     assert.deepEqual(await balanceOf(service, partnerId), { posted: 9000n, reserved: 0n, available: 9000n })
   })
 
-  test('only an empty balance can be closed, permanently, and a later credit waits in a case', async () => {
+  test('only an empty balance can be closed, the close is permanent, and a later credit opens a case', async () => {
     const partner = await addPartner(service, 1000n)
     await assert.rejects(change(partner, 'Closed'), { ...blocked, detail: /not empty/ })
     const { payout } = await pay(service, partner, '10.00')
@@ -230,7 +230,7 @@ suite('states', async () => {
     assert.equal((await balanceOf(service, partner.partnerId)).posted, 0n)
   })
 
-  test('a payout that was judged before a block does not commit after it', async () => {
+  test('a payout that was checked before a block does not commit after it', async () => {
     for (const account of [euros, undefined]) {
       const partner = await addPartner(service, 10_000n)
       const paying = await service.db.transaction(async (tx) => {
@@ -251,7 +251,7 @@ suite('states', async () => {
     }
   })
 
-  test('a credit that was judged before a close does not commit after it', async () => {
+  test('a credit that was checked before a close does not commit after it', async () => {
     const partner = await addPartner(service)
     const iban = await ibanOf(partner)
     await change(partner, 'BlockedInbound')
@@ -273,7 +273,7 @@ suite('states', async () => {
     await checkLedger(service.db, partner.partnerId)
   })
 
-  test('payouts that race a block in two processes are refused or cancelled, or were sent before it', async () => {
+  test('payouts concurrent with a block in two processes are refused, cancelled, or sent before it', async () => {
     const partner = await addPartner(service, 1_000_000n)
     const { partnerId } = partner
     const block = async () => {
@@ -289,7 +289,7 @@ suite('states', async () => {
     assert.deepEqual(await balanceOf(service, partnerId), { posted: 1_000_000n, reserved: 0n, available: 1_000_000n })
   })
 
-  test('changes are listed newest first, for each partner only its own, without the note and the person', async () => {
+  test('each partner lists its own state changes, newest first, without the note and the person', async () => {
     const partner = await addPartner(service)
     await change(partner, 'Blocked')
     await change(partner, 'BlockedInbound', accountOf(partner))
@@ -324,7 +324,7 @@ suite('block commands that end before they have cancelled the payouts', async ()
     service.db.transaction((tx) => service.accounts.changeState(tx, { partnerId, account, state, ...reason }))
   const statusOf = async ({ partnerId }: TestPartner, { payout }: Awaited<ReturnType<typeof pay>>) =>
     (await service.payouts.get(partnerId, payout.id)).status
-  /** The lease of a command that has ended ends. */
+  /** Lets the lease of an interrupted command expire. */
   function endLease(): void {
     for (const { clock } of [service, other]) clock.advance(10 * secondMs)
   }
@@ -336,7 +336,7 @@ suite('block commands that end before they have cancelled the payouts', async ()
   const pays = (partner: TestPartner, count: number) =>
     Promise.all(Array.from({ length: count }, () => pay(service, partner, '1.00')))
 
-  /** Each payout was cancelled once: one step in its timeline, all money back. */
+  /** Asserts that each payout was cancelled once: one step in its timeline, and all money is available again. */
   async function assertCancelled(partner: TestPartner, paid: Awaited<ReturnType<typeof pays>>, posted: bigint) {
     for (const { payout } of paid) {
       const { timeline } = await service.transactions.get(partner.partnerId, payout.reference)
@@ -349,7 +349,7 @@ suite('block commands that end before they have cancelled the payouts', async ()
     await checkLedger(service.db, partner.partnerId)
   }
 
-  test('a worker cancels the payouts that an interrupted block left, page by page, once its lease has ended', async () => {
+  test('after an interrupted block and the end of its lease, a worker cancels the remaining payouts page by page', async () => {
     const partner = await addPartner(service, 30_000n)
     const blockedAt = service.clock.now()
     const paid = await pays(partner, 150)
@@ -379,7 +379,7 @@ suite('block commands that end before they have cancelled the payouts', async ()
     )
   })
 
-  test('a block of incoming money, or of an account without payouts, cancels nothing', async () => {
+  test('a block of incoming money, or of an account without payouts, cancels no payouts', async () => {
     const partner = await addPartner(service, 10_000n)
     const paid = await pay(service, partner, '10.00')
     await change(partner, 'BlockedInbound')
@@ -391,7 +391,7 @@ suite('block commands that end before they have cancelled the payouts', async ()
     assert.equal(await statusOf(partner, paid), 'Pending')
   })
 
-  test('an account is not unblocked before its payouts are cancelled, and pays again afterwards', async () => {
+  test('an account is not unblocked before its payouts are cancelled, and can pay again afterwards', async () => {
     const partner = await addPartner(service, 10_000n)
     const paid = await pays(partner, 3)
     await change(partner, 'Blocked')
@@ -408,7 +408,7 @@ suite('block commands that end before they have cancelled the payouts', async ()
     assert.equal(await statusOf(partner, later), 'Pending')
   })
 
-  test("a repeated block cancels payouts that an earlier version's command left", async () => {
+  test('a repeated block cancels payouts that a block by an earlier version left', async () => {
     const partner = await addPartner(service, 10_000n)
     const paid = await pays(partner, 2)
     await change(partner, 'Blocked')
@@ -418,7 +418,7 @@ suite('block commands that end before they have cancelled the payouts', async ()
     await assertCancelled(partner, paid, 10_000n)
   })
 
-  test('a concurrent command, two workers and an unblock cancel each earlier payout once, and no later payout', async () => {
+  test('with a concurrent command, two workers and an unblock, each earlier payout is cancelled once, and no later one', async () => {
     const partner = await addPartner(service, 100_000n)
     const paid = await pays(partner, 200)
     await change(partner, 'Blocked')

@@ -18,10 +18,9 @@ export type AccountRef = { readonly currency: Currency } | { readonly customerRe
 export type States = {
   /**
    * Changes the state of an account and records who did it, when and why. Undefined: the account already has the state.
-   * Payments that were judged by the previous state cannot commit afterwards. A block leaves a row for the payouts to
-   * cancel (`Cancellations`). Refuses: not_found (the customer), account_blocked (the account is closed; it has money
-   * or payouts under way and would be closed; or payouts from before a block are being cancelled and it would pay
-   * again).
+   * Payments that were checked against the previous state cannot commit afterwards. A block inserts a row of payouts to
+   * cancel (`Cancellations`). Refuses: not_found (the customer), account_blocked (the account is closed; a close, but
+   * it has money or pending payouts; an unblock, but payouts from before the block are still being cancelled).
    */
   readonly changeState: (
     tx: Tx,
@@ -34,7 +33,7 @@ export type States = {
       readonly staff: string
     },
   ) => Promise<cancellations.StateChange | undefined>
-  /** Lists changes of states, newest first. An unknown customer has no changes. Refuses: validation_failed (cursor). */
+  /** Lists state changes, newest first. An unknown customer has none. Refuses: validation_failed (cursor). */
   readonly stateChanges: (
     partnerId: string,
     query: QueryOf<'listAccountStateChanges'>,
@@ -52,7 +51,7 @@ export type StatesDeps = {
 }
 
 type ClosedIbans = {
-  /** Closes these IBANs of a closed account. */
+  /** Quarantines the IBANs of a closed account. */
   readonly closeIbans: (tx: Tx, partnerId: string, ibans: readonly string[]) => Promise<void>
 }
 
@@ -67,7 +66,7 @@ export function createStates({ db, clock, cursors, customers, ledger, closeIbans
     if (sums.some(({ reserved }) => reserved !== 0n))
       throw new Refusal(
         'account_blocked',
-        'The customer has payouts in progress. Close the account when they have ended.',
+        'The customer has payouts in progress. Close the account after they have ended.',
       )
     return before
   }
@@ -113,8 +112,8 @@ export function createStates({ db, clock, cursors, customers, ledger, closeIbans
 }
 
 /**
- * Schedules the cancellation of unsent payouts after a block. Refuses an unblock while that cancellation runs. The caller holds the lock
- * of the account. A repeated block creates a missing row, because earlier versions had none.
+ * Schedules the cancellation of unsent payouts after a block. Refuses an unblock while that cancellation runs. The
+ * caller holds the lock of the account. A repeated block creates a missing row, because earlier versions wrote none.
  */
 async function cancelOrRefuse(
   tx: Tx,
@@ -130,13 +129,14 @@ async function cancelOrRefuse(
   } else if (blocksOutbound(fromState) && (await cancellations.hasCancellation(tx, partnerId, of)))
     throw new Refusal(
       'account_blocked',
-      'Payouts that were not begun at the block are still being cancelled. Repeat the change in a few seconds.',
+      'Payouts that had not begun when the account was blocked are still being cancelled. Repeat the change in a few seconds.',
     )
 }
 
 /**
- * Records that a confirmed sanctions match freezes the account of a customer or all balances of a partner, and its end.
- * The state follows from the match. Waiting payouts are not cancelled: they keep their reserve until operators decide.
+ * Records when a confirmed sanctions match freezes the account of a customer or all balances of a partner, and when the
+ * freeze ends. The match itself sets the state. Pending payouts are not cancelled: they keep their reserve until
+ * operators decide.
  */
 export async function recordFreeze(
   { clock, ledger }: { readonly clock: Clock; readonly ledger: Pick<Ledger, 'balances'> },
@@ -163,9 +163,12 @@ export async function recordFreeze(
 type CancelledOf = store.BlockedAccount
 
 export type Cancellations = {
-  /** Works on one page of one due account. Returns the number of accounts: 0 or 1. */
+  /** Processes one page of one due account. Returns the number of accounts: 0 or 1. */
   readonly step: () => Promise<number>
-  /** Cancels the remaining payouts of a blocked account, and waits for a worker that has it. Returns their number. */
+  /**
+   * Cancels the remaining payouts of a blocked account, and waits for a worker that has locked it. Returns the number
+   * of cancelled payouts.
+   */
   readonly finish: (partnerId: string, of: CancelledOf) => Promise<number>
   /** Returns the time of the oldest block with payouts to cancel. Null: there is none. */
   readonly oldestBlock: () => Promise<Date | null>
@@ -182,10 +185,12 @@ type CancellationsDeps = {
 }
 
 const payoutsPerPage = 128
-/** Longer than a page takes. The blocking command has the first lease, so that it counts the payouts that it cancels. */
+/**
+ * Longer than a page takes. The blocking command holds the first lease, so that it counts the payouts that it cancels.
+ */
 const cancellationLeaseMs = 10 * secondMs
 
-/** `failed`: errors of payouts that are retried after the lease. */
+/** `failed`: errors of the payouts that are retried after the lease. */
 type CancellationPage = { readonly cancelled: number; readonly failed: readonly unknown[] }
 
 export function createCancellations(deps: CancellationsDeps): Cancellations {

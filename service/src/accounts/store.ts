@@ -20,7 +20,7 @@ import type { AccountState } from '../ledger/index.ts'
 export type IbanRow = {
   readonly iban: string
   readonly country: string
-  /** BIC of the file from which the IBAN was imported. */
+  /** BIC from the imported file of the IBAN. Null: the file has none, or the IBAN was not imported. */
   readonly bic: string | null
 }
 /** Account numbers of one bank code in one country. */
@@ -93,8 +93,8 @@ export async function lockCustomerAccount(tx: Tx, partnerId: string, customerId:
 }
 
 /**
- * Takes the next number from the partner's oldest block in the range with numbers left. Undefined: no block has a
- * number left, or a concurrent call took the last number while this call waited.
+ * Takes the next number from the partner's oldest block that is in the range and has numbers left. Undefined: no block
+ * has a number left, or a concurrent call took the last number while this call waited.
  */
 export function takeNumber(
   tx: Tx,
@@ -158,7 +158,7 @@ export async function insertIban(
     values (${partnerId}, ${iban}, ${customerId}, ${country}, ${bic}, ${now})`)
 }
 
-/** Closes the IBANs of a customer. Returns when its account was opened. Undefined: it has no account. */
+/** Closes the IBANs of a customer. Returns the time at which its account was opened. Undefined: it has no account. */
 export async function closeIbans(tx: Tx, partnerId: string, customerId: string, now: Date): Promise<Date | undefined> {
   await tx.run(sql`/* accounts.closeIbans */
     update accounts.ibans set closed_at = ${now} where partner_id = ${partnerId} and customer_id = ${customerId}`)
@@ -167,7 +167,10 @@ export async function closeIbans(tx: Tx, partnerId: string, customerId: string, 
   return row?.createdAt
 }
 
-/** Erases the owner of IBANs. The numbers stay taken: neither a block nor an imported pool issues them again. */
+/**
+ * Deletes the link between a customer and its IBANs. The numbers remain used: neither a block nor an imported pool
+ * issues them again.
+ */
 export async function eraseIbans(tx: Tx, partnerId: string, customerId: string): Promise<void> {
   await tx.run(sql`/* accounts.eraseIbans */
     delete from accounts.ibans where partner_id = ${partnerId} and customer_id = ${customerId}`)
@@ -175,9 +178,9 @@ export async function eraseIbans(tx: Tx, partnerId: string, customerId: string):
     delete from accounts.customer_accounts where partner_id = ${partnerId} and customer_id = ${customerId}`)
 }
 
-// SQL of cancellations: blocked accounts whose waiting payouts are being cancelled.
+// SQL of cancellations: blocked accounts whose pending payouts are being cancelled.
 
-/** Blocked balance or customer account: the other field is null. */
+/** A blocked balance or customer account. The other field is null. */
 export type BlockedAccount =
   | { readonly currency: Currency; readonly customerId: null }
   | { readonly currency: null; readonly customerId: string }
@@ -216,7 +219,7 @@ export function partnerWithCancellation(tx: Tx, now: Date): Promise<{ readonly p
   )
 }
 
-/** Finds when the next cancellation is due. */
+/** Creates the statement that reads when the next cancellation is due. */
 export const cancellationsDue = (after: Date): Sql =>
   dueWork(
     'reads when the payouts of a blocked account are due to be cancelled',
@@ -224,7 +227,9 @@ export const cancellationsDue = (after: Date): Sql =>
       select due_at from accounts.cancellations where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
-/** Finds the time of the oldest cancellation, leased or not: a payout that cannot be cancelled renews the lease forever. */
+/**
+ * Reads the time of the oldest cancellation, leased or not. A payout that cannot be cancelled renews the lease forever.
+ */
 export async function oldestCancellation(tx: Tx): Promise<Date | null> {
   const row = await tx.row<{ readonly blockedAt: Date | null }>(
     dueWork(
@@ -236,14 +241,14 @@ export async function oldestCancellation(tx: Tx): Promise<Date | null> {
   return row?.blockedAt ?? null
 }
 
-/** Locks a due cancellation. Undefined: another process has it. */
+/** Locks a due cancellation. Undefined: none is due, or another process has locked it. */
 export function lockDueCancellation(tx: Tx, partnerId: string, now: Date): Promise<Cancellation | undefined> {
   return tx.row<Cancellation>(sql`/* accounts.lockDueCancellation */
     select id, customer_id, currency from accounts.cancellations
     where partner_id = ${partnerId} and due_at <= ${now} order by due_at limit 1 for update skip locked`)
 }
 
-/** Locks the cancellation of an account, and waits for a worker that has it. Undefined: nothing is left. */
+/** Locks the cancellation of an account, and waits for a worker that has locked it. Undefined: the account has none. */
 export function lockCancellation(
   tx: Tx,
   partnerId: string,
@@ -277,7 +282,7 @@ export type PoolRow = {
 }
 const poolColumns = sql`partner_id, name, country, currency, connector, created_at, withdrawn_at`
 
-/** Locks the imports until the transaction ends. Accounts can still be opened. */
+/** Locks out other imports until the transaction ends. Accounts can still be opened. */
 export async function lockImports(tx: Tx): Promise<void> {
   await tx.run(
     acrossPartners(
@@ -299,7 +304,7 @@ export function findPool(tx: Tx, name: string): Promise<PoolRow | undefined> {
   )
 }
 
-/** Inserts the pool if it is missing, and locks it. */
+/** Inserts the pool if it is missing, or reopens a withdrawn one, and locks it. */
 export async function openPool(tx: Tx, pool: Omit<PoolRow, 'withdrawnAt'>): Promise<void> {
   await tx.run(sql`/* accounts.openPool */
     insert into accounts.imported_pools (partner_id, name, country, currency, connector, created_at)
@@ -406,7 +411,7 @@ export function takeImported(
   )
 }
 
-/** Quarantines IBANs of a closed account: they are never free again, and are counted separately. */
+/** Quarantines IBANs of a closed account: they are never assigned again, and are counted separately. */
 export async function quarantineRows(
   tx: Tx,
   ownerId: string,
@@ -419,7 +424,9 @@ export async function quarantineRows(
     where partner_id = ${ownerId} and iban = any(${ibans}::text[]) and given_to = ${partnerId} and quarantined_at is null`)
 }
 
-/** Withdraws a page of free IBANs in their order, or a single one. `after` is the cursor. Returns the withdrawn IBANs. */
+/**
+ * Withdraws a page of free IBANs in their order, or a single IBAN. `after` is the cursor. Returns the withdrawn IBANs.
+ */
 export async function withdrawFreeIbans(
   tx: Tx,
   { partnerId, name }: Pick<PoolRow, 'partnerId' | 'name'>,
@@ -450,7 +457,7 @@ export async function markWithdrawn(
 
 export type PoolLevelRow = PoolRow & { readonly free: number; readonly givenLately: number }
 
-/** Reads the level of each pool that is not withdrawn, by the indexes of free and assigned IBANs. */
+/** Counts the free and recently assigned IBANs of each pool that is not withdrawn, by indexes. */
 export function poolLevels(tx: Tx, since: Date): Promise<readonly PoolLevelRow[]> {
   return tx.rows<PoolLevelRow>(
     acrossPartners(
@@ -477,7 +484,7 @@ export type PoolCounts = PoolLevelRow & {
   readonly oldestImportAt: Date | null
 }
 
-/** Counts the IBANs of all pools. Reads every row: for operator commands. */
+/** Counts the IBANs of all pools. Reads every row, so it is for operator commands only. */
 export function countPools(tx: Tx, since: Date): Promise<readonly PoolCounts[]> {
   return tx.rows<PoolCounts>(
     acrossPartners(
@@ -500,11 +507,11 @@ export function countPools(tx: Tx, since: Date): Promise<readonly PoolCounts[]> 
   )
 }
 
-// SQL of changes of states. Rows are only added.
+// SQL of state changes. Rows are only added.
 
 export type StateReason = (typeof accounts.stateReasons)[number]
 
-/** Change of the state of a balance (`currency`) or of a customer's account (`customerId`): the other field is null. */
+/** Change of the state of a balance (`currency`) or of a customer's account (`customerId`). The other field is null. */
 export type StateChange = {
   readonly id: string
   readonly customerId: string | null
@@ -517,7 +524,7 @@ export type StateChange = {
   readonly changedAt: Date
 }
 
-/** Finds the last change by screening of a customer's account or of a balance. */
+/** Finds the last state change that screening caused for a customer's account or a balance. */
 export function lastFreeze(
   tx: Tx,
   partnerId: string,
@@ -532,8 +539,8 @@ export function lastFreeze(
 const columns = sql`id, customer_id, currency, from_state, to_state, reason, note, staff, changed_at`
 
 /**
- * Inserts a change. `cause`: null for a command; otherwise the state follows from a confirmed sanctions match, and the
- * row of the account has its own state.
+ * Inserts a state change. `cause`: null for a command. A change by screening follows from a sanctions match and does
+ * not change the state in the row of the account.
  */
 export async function insertStateChange(
   tx: Tx,
@@ -548,7 +555,7 @@ export async function insertStateChange(
       ${row.note}, ${row.staff}, ${row.changedAt}, ${cause})`)
 }
 
-/** Lists changes, newest first. `beforeId` is the cursor. Null: of all accounts. */
+/** Lists state changes, newest first. `beforeId` is the cursor. Null fields of `of`: all accounts. */
 export function stateChanges(
   tx: Tx,
   partnerId: string,
@@ -564,7 +571,7 @@ export function stateChanges(
     order by id desc limit ${rowsMax}`)
 }
 
-/** Lists the last change of each account that is not active: by commands, and by screening. */
+/** Lists the last change of each account that is not active: the last by a command, and the last by screening. */
 export function accountsNotActive(tx: Tx, partnerId: string): Promise<readonly StateChange[]> {
   return tx.rows<StateChange>(sql`/* accounts.accountsNotActive */
     select ${columns} from (

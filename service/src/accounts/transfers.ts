@@ -17,7 +17,7 @@ import { type Database, inTransaction, type Tx } from '../postgres/index.ts'
 import { type Customers, hasMaximumBalance } from '../parties/customers/index.ts'
 import { type NewTransaction, toRequester, type Transactions } from '../transactions/index.ts'
 
-/** A booked transfer. Null: the partner itself. */
+/** A booked transfer. A null customer is the partner itself. */
 export type BookedTransfer = {
   readonly amount: Minor
   readonly currency: Currency
@@ -28,7 +28,7 @@ export type BookedTransfer = {
   readonly createdAt: Date
 }
 
-/** Caller of the partner. Undefined: the operator. */
+/** The partner's caller. Undefined: the operator. */
 type TransferCaller = { readonly caller: Caller; readonly ip: string; readonly requestId: string } | undefined
 
 export type Transfers = {
@@ -132,8 +132,8 @@ async function requireOpen(
 }
 
 /**
- * Checks the money of the party in a pooled balance by its movements so far. A segregated balance is checked by the
- * entry, under its lock. Refuses: insufficient_funds.
+ * Checks the funds of the party in a pooled balance by its movements so far. The entry itself checks a segregated
+ * balance, under its lock. Refuses: insufficient_funds.
  */
 async function requirePartyFunds(
   { ledger }: TransfersDeps,
@@ -158,7 +158,7 @@ type TransferToComplete = Pick<BookedTransfer, 'amount' | 'currency'> & {
   readonly body: BodyOf<'createAccountTransfer'>
 }
 
-/** Writes the two transactions. Returns their references, outward first. */
+/** Inserts the two transactions. Returns their references, outward first. */
 async function completeTransfer(
   { transactions }: TransfersDeps,
   tx: Tx,

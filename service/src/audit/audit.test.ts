@@ -1,4 +1,7 @@
-/** The log is chained in order, signed, proved to a partner, and shows every change of it. */
+/**
+ * The audit log is chained in order and signed, its records can be proved to a partner, and every change of it is
+ * detected.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -42,7 +45,7 @@ suite('log', async () => {
     assert.equal((await service.audit.proof(other, 'r1', [ids[1] ?? ''])).records.length, 0)
   })
 
-  test('a proof with a changed, dropped, moved or foreign part is not valid', async () => {
+  test('a proof with a changed, missing, moved or foreign part is not valid', async () => {
     const { partnerId, ids } = await logs.addLogged()
     const proof = await service.audit.proof(partnerId, 'r3', [ids[3] ?? ''])
     const [record] = proof.records
@@ -74,7 +77,7 @@ suite('log', async () => {
     assert.match(findProofFaults(foreign, publicKey).join(), /another key/)
   })
 
-  test('a path leads to the root for every leaf of every small tree', () => {
+  test('the Merkle path of every leaf leads to the root, in trees of up to 17 leaves', () => {
     for (let size = 1; size <= 17; size += 1) {
       const leaves = Array.from({ length: size }, (_, at) => leafHash(String(at)))
       const root = Buffer.from(merkleRoot(leaves)).toString('hex')
@@ -92,7 +95,7 @@ suite('log', async () => {
     }
   })
 
-  test('each step of a payment has a record in its transaction, and the command proves the steps offline', async () => {
+  test('each step of a payment is recorded in its transaction, and the verification command proves the steps offline', async () => {
     const partner = await addPartner(service, 1_000_000n)
     const { partnerId, caller } = partner
     const { payout } = await pay(service, { ...partner, caller: { ...caller, requestId: 'request-7' } }, '12.50')
@@ -158,7 +161,7 @@ suite('log', async () => {
     assert.deepEqual((await service.audit.list(partnerId, {})).data, [])
   })
 
-  test('the list is newest first, paged by cursor, and has no record of another partner', async () => {
+  test('the list of records is newest first, paged by cursor, and has no record of another partner', async () => {
     const { partnerId } = await logs.addLogged()
     const first = await service.audit.list(partnerId, { limit: '2' })
     assert.deepEqual(
@@ -181,7 +184,7 @@ suite('log', async () => {
     assert.deepEqual((await service.audit.list(other, {})).data, [])
   })
 
-  test('a request that changes something, and a sensitive read, are recorded before they run; other reads are not', async () => {
+  test('requests that change something and sensitive reads are recorded before they run; other reads are not recorded', async () => {
     const { partnerId, caller } = await addPartner(service)
     const seen: string[] = []
     const handler = (id: string) => async () => {
@@ -228,7 +231,7 @@ suite('chain', async () => {
     assert.equal(first?.['from'], day.toISOString())
   })
 
-  test('two concurrent loops chain each record exactly once', async () => {
+  test('two concurrent processes chain each record exactly once', async () => {
     const { partnerId } = await addPartner(service)
     const records = Array.from({ length: 1_500 }, (_, at) => recordAt(partnerId, at, at))
     await logs.append(...records)
@@ -243,7 +246,7 @@ suite('chain', async () => {
     assert.deepEqual([count, faults], [1_500, []])
   })
 
-  test('a record that commits behind a later one is chained before it', async () => {
+  test('a record that commits after a record with a later id is chained before it', async () => {
     const { partnerId } = await addPartner(service)
     const record = (name: string) =>
       ({ partnerId, actor: { kind: 'worker' }, action: `operator ${name}`, subject: {} }) as const
@@ -294,7 +297,7 @@ suite('chain', async () => {
     readonly fault: RegExp
   }
 
-  /** Records to chain, in any way. */
+  /** Changes of the log that a verification finds for any way of chaining. */
   const tamperings: readonly Tampering[] = [
     {
       what: 'a changed record',
@@ -394,7 +397,7 @@ suite('chain', async () => {
 
   for (const together of [true, false])
     for (const { what, change, fault } of [...tamperings, ...(together ? ofStretches : ofSingles)])
-      test(`the verification finds ${what}, of records chained ${together ? 'together' : 'one by one'}`, async () => {
+      test(`the verification finds ${what}, when records are chained ${together ? 'together' : 'one by one'}`, async () => {
         const { partnerId, ids } = await logs.addLogged(20, together)
         assert.deepEqual(await logs.faultsOf(partnerId), [])
         await change(partnerId, ids)
@@ -405,7 +408,7 @@ suite('chain', async () => {
         )
       })
 
-  /** How many records each link chains, in order. */
+  /** Returns how many records each link chains, in order. */
   const recordsOfLinks = async (partnerId: string) => {
     const rows = await service.db.rows<{ records: number }>(
       sql`select records from audit.links where partner_id = ${partnerId} order by sequence`,
@@ -413,12 +416,12 @@ suite('chain', async () => {
     return rows.map(({ records }) => records)
   }
 
-  test('consecutive records are chained by one link of up to 1,000, but records of two days never share a link', async () => {
+  test('a link chains up to 1,000 consecutive records, all of one day', async () => {
     const { partnerId } = await logs.addLogged(2_500)
     assert.deepEqual(await recordsOfLinks(partnerId), [1_000, 1_000, 500, 3])
   })
 
-  test('a log that began with one link per record continues with one link per stretch, and all records are proved', async () => {
+  test('a log that began with one link per record continues with one link per stretch, and every record has a proof', async () => {
     const { partnerId, ids } = await logs.addLogged(20, false)
     const late = recordAt(partnerId, dayMs + 500, 98)
     const more = Array.from({ length: 1_200 }, (_, at) => recordAt(partnerId, 2 * dayMs + at, 100 + at))
@@ -433,12 +436,12 @@ suite('chain', async () => {
       const proof = await service.audit.proof(partnerId, reference, [id ?? ''])
       assert.deepEqual([proof.records.length, findProofFaults(proof)], [1, []], reference)
     }
-    // After its day was signed: it lies in a stretch's range of ids and is not in it.
+    // Appended after its day was signed. Its id is in the range of a stretch that does not contain it.
     await logs.append(late)
     assert.equal((await service.audit.proof(partnerId, 'r98', [late.id])).pending, 1)
   })
 
-  test('late records among stretches are chained alone, and are proved', async () => {
+  test('late records within a stretch are chained alone, and have proofs', async () => {
     const { partnerId } = await addPartner(service)
     const step = logs.chainStep([partnerId])
     await logs.append(...Array.from({ length: 30 }, (_, at) => recordAt(partnerId, at * 1000, at)))
@@ -457,7 +460,7 @@ suite('chain', async () => {
     assert.deepEqual([amid.records[0]?.sequence, findProofFaults(amid)], [6, []])
   })
 
-  test('PostgreSQL and the verification compute the same leaf of any text', async () => {
+  test('PostgreSQL and the verification compute the same leaf for any text', async () => {
     const { partnerId } = await addPartner(service)
     const texts = ['', 'Žemaitė & Søn', '\u{1F600}', 'back\\slash "quote"', '\u0001 control', 'x'.repeat(100_000)]
     const records = texts.map((reason, at) => ({ ...recordAt(partnerId, at, at), reason }))
@@ -492,7 +495,7 @@ const keys: Readonly<Record<string, KeyPair>> = {
 }
 
 for (const [name, pair] of Object.entries(keys))
-  test(`the signature of a passkey with a key of the form ${name} proves the snapshot, and no other snapshot`, () => {
+  test(`the signature of a passkey with a key of type ${name} proves its snapshot, and no other snapshot`, () => {
     const approval = signedByPasskey(snapshotOf(), pair)
     assert.deepEqual(findApprovalFaults(approval, of), [])
     for (const change of [{ amount: '9000.00' }, { currency: 'USD' }, { payee: '0'.repeat(64) }, { nonce: 'other' }])
@@ -501,7 +504,7 @@ for (const [name, pair] of Object.entries(keys))
       ])
   })
 
-test('each part of the evidence is verified', () => {
+test("each part of a passkey's evidence is verified", () => {
   const whole = signedByPasskey(snapshotOf(), ec)
   const evidence = present(whole.passkey, 'signed by a passkey')
   const other = signedByPasskey('{}', generateKeyPairSync('ed25519')).passkey
@@ -527,7 +530,7 @@ test('each part of the evidence is verified', () => {
   assert.deepEqual(findApprovalFaults({ snapshot: whole.snapshot, factor: 'code' }, of), [])
 })
 
-test('a digest opens only for its payee and account', () => {
+test('a payee digest matches only its payee and account', () => {
   const digest = payeeDigest('salt', 'Grace Hopper', 'NL91ABNA0417164300')
   assert.match(digest, /^[0-9a-f]{64}$/)
   for (const other of [

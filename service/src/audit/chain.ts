@@ -1,6 +1,6 @@
 /**
- * The loop that chains records and signs the days. A record is chained in the order of ids, once every transaction that
- * may hold an earlier one has ended. Guarantees and limits: README.md.
+ * Chains records and signs the days. A record is chained in the order of ids, once every transaction that may still
+ * insert an earlier one has ended. Guarantees and limits: README.md.
  */
 import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto'
 import { type AuditHeadContent, chainStart, headHash, leafHash, chainHash, merkleRoot } from '@partner-payments/wire'
@@ -19,20 +19,23 @@ export type ChainDeps = {
   readonly headPeriodMs: number
 }
 
-/** Records of a subtree, whose root is stored. */
+/** Number of records in a subtree, whose root is stored. */
 export const subtreeRecords = 1_024
 
-/** A period begins at a multiple of its length since 1970: a day at midnight UTC. */
+/** A period that one head signs. It begins at a multiple of its length since 1970: a day at midnight UTC. */
 type SignedPeriod = { readonly from: Date; readonly to: Date }
 function findPeriod(id: string, periodMs: number): SignedPeriod {
   const from = Math.floor(idTime(id).getTime() / periodMs) * periodMs
   return { from: new Date(from), to: new Date(from + periodMs) }
 }
 
-/** Partners of one statement, which looks up each of them. */
+/** Maximum number of partners that one statement looks up. */
 const partnersPerLookMax = 1000
 
-/** Creates the step that chains and signs. It returns how many partners have more work, and throws after all partners if one failed. */
+/**
+ * Creates the step that chains and signs. The step returns how many partners have more work. If a partner failed, it
+ * throws after it has processed all partners.
+ */
 export function createChainStep(deps: ChainDeps): () => Promise<number> {
   return async () => {
     const { db, headPeriodMs } = deps
@@ -60,14 +63,14 @@ export function createChainStep(deps: ChainDeps): () => Promise<number> {
   }
 }
 
-/** Begins the chains of partners that have records. Returns their number. */
+/** Creates the chains of partners that have records. Returns their number. */
 async function beginChains(db: Database, partnerIds: readonly string[], end: string): Promise<number> {
   const logged = await store.withRecords(db, partnerIds, end)
   for (const partnerId of logged) await store.createChain(db, partnerId, chainStart)
   return logged.length
 }
 
-/** Advances the chain of a partner. Returns 1 if it may have more work, else 0. */
+/** Advances the chain of a partner. Returns 1 if it may have more work, otherwise 0. */
 const advancePartner = (deps: ChainDeps, partnerId: string, end: string): Promise<number> =>
   deps.db.transaction(async (tx) => {
     const chain = await store.claimChain(tx, partnerId)
@@ -99,7 +102,10 @@ async function advanceChain(
   return true
 }
 
-/** Chains records by one link. `leaves` begins with their leaves, and may continue with those of later records. */
+/**
+ * Appends one link to the chain. `leaves` begins with the leaves of its records, and may continue with those of later
+ * records.
+ */
 function addLink(
   tx: Tx,
   partnerId: string,
@@ -170,7 +176,7 @@ async function closePeriod(
   store.saveChain(tx, partnerId, { ...chain, headSequence: lastSequence })
 }
 
-/** Signs a text by the key of a partner's heads. Locks the chain, which it creates if there is none. */
+/** Signs a text with the key of a partner's heads. Locks the chain, and creates it if there is none. */
 export async function signAsPartner(
   deps: Pick<ChainDeps, 'clock' | 'sealer'>,
   tx: Tx,
@@ -182,7 +188,7 @@ export async function signAsPartner(
   return signText(deps, tx, partnerId, text)
 }
 
-/** Signs a text. The caller holds the lock of the chain, so that a partner gets only one first key. */
+/** Signs a text. The caller holds the lock of the chain, so that only one first key of a partner is created. */
 async function signText(
   { clock, sealer }: Pick<ChainDeps, 'clock' | 'sealer'>,
   tx: Tx,
@@ -215,7 +221,7 @@ function newKey(sealer: Sealer, partnerId: string): store.KeyRow {
 
 // The sealed keys that sign heads.
 
-/** Binds a sealed key to its row. */
+/** Returns the context that binds a sealed key to its row. */
 const keyContext = (partnerId: string, id: string): readonly string[] => ['audit.keys', partnerId, id]
 
 export const sealedAuditKeys: SealedColumn = {

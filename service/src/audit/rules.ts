@@ -1,7 +1,10 @@
 /** Pure: classifies records as acts, reads and requests, and finds their subjects. */
 import { type Operation, type OperationId, operations, type RecordKind } from '@partner-payments/wire'
 
-/** Acts in a partner's log besides operations of the API and declared commands. The console names each in words (`serviceActs`). */
+/**
+ * Acts in a partner's log besides operations of the API and declared commands. The console has a text for each
+ * (`serviceActs`).
+ */
 export type ServiceAct =
   | 'acceptInvitation'
   | 'cancelRecovery'
@@ -29,7 +32,9 @@ export type ServiceAct =
   | 'savedView.saved'
   | 'signIn'
 
-/** Acts that a record may name. Acts of staff and of safeguarding are only in the operator's log, which has no page. */
+/**
+ * Actions that a record may have. Those of staff and of safeguarding are only in the operator's log, which has no page.
+ */
 export type RecordedAction =
   | OperationId
   | ServiceAct
@@ -43,11 +48,11 @@ type NewAct = {
   readonly kind: RecordKind
   readonly action: string
   readonly actorId: string | null
-  /** Ids of the subjects. Reads have their own index, `audit.subjects`. */
+  /** Ids of the subjects. Empty for reads, which have their own index, `audit.subjects`. */
   readonly things: readonly string[]
 }
 
-/** The part of a record that is indexed. */
+/** The fields of a record that are indexed. */
 type ActSource = {
   readonly action: string
   readonly actor: { readonly id?: string }
@@ -61,8 +66,8 @@ const stepsAction = 'transaction.steps'
 export const normalizeId = (id: string): string => id.toLowerCase()
 
 /**
- * Builds the index entries of a record. Undefined for steps of a payment that no person has made: these are by far the most records, and the
- * payment shows them.
+ * Builds the index entries of a record. Undefined for steps of a payment by programs and workers: most records are such
+ * steps, and the payment shows them.
  */
 export function toAct({ action, actor, subject, details }: ActSource, byPerson = false): NewAct | undefined {
   if (action === stepsAction && !byPerson) return undefined
@@ -71,7 +76,10 @@ export function toAct({ action, actor, subject, details }: ActSource, byPerson =
   return { kind, action, actorId: actor.id ?? null, things }
 }
 
-/** Finds the kind of a record. A request that creates something counts as an act only with the record of what it created. */
+/**
+ * Returns the kind of a record. A request that creates something is not an act itself: the record of the created object
+ * is.
+ */
 function recordKind(action: string, isMade: boolean): RecordKind {
   const operation: Operation | undefined = Object.hasOwn(operations, action)
     ? operations[action as keyof typeof operations]

@@ -44,7 +44,10 @@ export type NewRecord = {
   readonly details?: Readonly<Record<string, unknown>>
   readonly reason?: string | undefined
   readonly requestId?: string | undefined
-  /** True if a person of the team made the steps of a payment. Such steps are acts; steps by programs and workers are not. */
+  /**
+   * True if a member of the team caused the steps of a payment. Such steps are acts; steps by programs and workers are
+   * not.
+   */
   readonly byPerson?: boolean | undefined
 }
 export type AuditRecord = Omit<NewRecord, 'partnerId' | 'id' | 'byPerson' | 'action'> & {
@@ -68,7 +71,7 @@ type RecordQuery = {
   readonly subject?: string
 }
 
-/** The ids that a request has created, and its caller. */
+/** The ids of the objects that a request has created, and its caller. */
 type CreationRecord = {
   readonly caller: Pick<Caller, 'partnerId' | 'serviceAccountId' | 'name' | 'requestId'>
   readonly operation: OperationId
@@ -77,17 +80,17 @@ type CreationRecord = {
   readonly ip?: string
 }
 
-/** The person or service account that made a thing, and when. */
+/** The name of the person or service account that sent a request, and when. */
 export type Maker = { readonly name: string; readonly at: Date }
 
 export type Audit = {
-  /** Adds records in the caller's transaction. Sent with the commit. */
+  /** Adds records in the caller's transaction. They are sent with the commit. */
   readonly append: (tx: Tx, records: readonly NewRecord[]) => void
-  /** Adds a record for each thing that a request creates, in the same transaction. */
+  /** Adds a record for each object that a request creates, in the same transaction. */
   readonly made: (tx: Tx, making: CreationRecord) => void
-  /** Finds who created a thing. Undefined if no request did, or if an earlier version recorded only the request. */
+  /** Finds who created an object. Undefined if no request did, or if an earlier version recorded only the request. */
   readonly makerOfThing: (partnerId: string, thingId: string) => Promise<Maker | undefined>
-  /** Finds who sent the newest request of an operation about a thing. Undefined if there is none. */
+  /** Finds who sent the newest request of an operation about an object. Undefined if there is none. */
   readonly lastOnThing: (partnerId: string, thingId: string, action: OperationId) => Promise<Maker | undefined>
   /** Adds a record in its own transaction. `customerRef`: the customer under whom `about` finds it. */
   readonly record: (record: NewRecord, customerRef?: string) => Promise<void>
@@ -103,13 +106,13 @@ export type Audit = {
     partnerId: string,
     recordId: string,
   ) => Promise<Pick<AuditRecord, 'actor' | 'requestId'> | undefined>
-  /** Lists newest first. Refuses: validation_failed (cursor). */
+  /** Lists records, newest first. Refuses: validation_failed (cursor). */
   readonly list: (partnerId: string, query: PageQuery & PeriodQuery & RecordQuery) => Promise<Page<AuditRecord>>
-  /** Lists newest first. Refuses: validation_failed (cursor). */
+  /** Lists signed heads, newest first. Refuses: validation_failed (cursor). */
   readonly heads: (partnerId: string, query: PageQuery) => Promise<Page<HeadView>>
   /**
-   * Signs a text by the key of the partner's heads, in the caller's transaction. Holds the lock of the chain until the
-   * transaction ends.
+   * Signs a text with the key of the partner's heads, in the caller's transaction. Holds the lock of the chain until
+   * the transaction ends.
    */
   readonly sign: (
     tx: Tx,
@@ -117,8 +120,8 @@ export type Audit = {
     text: string,
   ) => Promise<{ readonly publicKey: string; readonly signature: Buffer }>
   /**
-   * Proves the records with these ids by a signed statement that they are complete. `pending`: the number of records
-   * without a signed head yet.
+   * Proves the records with these ids, with a signed statement that the list is complete. `pending`: the number of
+   * records without a signed head yet.
    */
   readonly proof: (
     partnerId: string,
@@ -260,7 +263,7 @@ async function prove(deps: AuditDeps, partnerId: string, reference: string, reco
   return { partnerId, reference, records, heads: heads.map(toHead), statement, pending: pending.length }
 }
 
-/** Signs the list of records, so that the proof cannot leave one out. Null if the partner has no key yet. */
+/** Signs the list of records, so that a proof that omits one is detected. Null if the partner has no key yet. */
 async function signStatement(
   { db, clock, sealer }: AuditDeps,
   stated: Omit<AuditStatementContent, 'at'>,
@@ -293,11 +296,11 @@ async function merklePath(db: Database, partnerId: string, head: store.SignedHea
 // sensitive data. A record is committed before the handler runs, so that no such request takes effect without one. It states the request, not its
 // outcome.
 
-/** Finds the path parameter that names a customer. Records about customers are part of their personal data. */
+/** Finds the path parameter that identifies a customer. Records about customers are part of their personal data. */
 const customerParameter = ({ params = {} }: Operation): string | undefined =>
   Object.keys(params).find((name) => params[name] === CustomerRef)
 
-/** Reads the ids in the path. An update without ids in its path has `id` in the body. */
+/** Returns the ids in the path. An update without ids in its path has `id` in the body. */
 function requestSubject({ params, body }: OperationCall<OperationId>): Readonly<Record<string, string>> {
   const named = params as Record<string, string>
   const id = typeof body === 'object' && 'id' in body ? body.id : undefined

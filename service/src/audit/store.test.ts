@@ -15,7 +15,7 @@ const { drop } = database
 const db = untilEnd(createDatabase({ url: database.url, connectionsMax: 2, log: createLog('silent') }))
 after(() => drop())
 
-/** Nearly all records are reads by one key; a person acts on every thousandth, and another one did something once. */
+/** Nearly all records are reads by one key. One person does every thousandth, and another person did a single one. */
 const kindOf = (number: number): RecordKind => (number % 1000 === 0 ? 'Act' : number % 1000 === 1 ? 'Request' : 'Read')
 const actionOf = (number: number) => (kindOf(number) === 'Read' ? 'getCustomer' : 'createBeneficiary')
 const actorOf = (number: number) => (number === 77 ? 'rare' : number % 1000 === 0 ? 'ann' : 'key')
@@ -74,7 +74,7 @@ const filters: readonly Partial<RecordFilter>[] = [
   { thing: 'c1', kind: 'Read' },
 ]
 
-/** How many rows the plan reads, and discards. */
+/** Counts the rows that the plan reads, including those that it discards. */
 async function rowsRead(list: (tx: Tx) => Promise<unknown>): Promise<number> {
   const statements: Sql[] = []
   const keep = (statement: Sql) => (statements.push(statement), Promise.resolve([]))
@@ -91,7 +91,7 @@ async function rowsRead(list: (tx: Tx) => Promise<unknown>): Promise<number> {
 }
 
 for (const filter of filters)
-  test(`a page by ${JSON.stringify(filter)} reads few rows and contains the matching records, newest first`, async () => {
+  test(`a page filtered by ${JSON.stringify(filter)} reads few rows and contains the matching records, newest first`, async () => {
     for (const before of [null, idOf(20_500)]) {
       const range = { from: nilId, before }
       const read = await rowsRead((tx) => listRecords(tx, partnerId, range, { ...none, ...filter }, 26))

@@ -6,7 +6,7 @@ import { dueWork, insertBy, noSql, ofOnePartner, type Sql, sql, type Tx, unprepa
 export type RecordRow = { readonly partnerId: string; readonly id: string; readonly content: string }
 const newRecords = insertBy<RecordRow>({ partnerId: 'uuid', id: 'uuid', content: 'json' }, [['partnerId']])
 
-/** Adds records with the commit. Takes no lock for which another transaction waits. */
+/** Inserts records with the commit. Takes no lock for which another transaction waits. */
 export function insertRecords(tx: Tx, rows: readonly RecordRow[]): void {
   tx.later(sql`/* audit.insertRecords */
     insert into audit.records (partner_id, id, content) ${newRecords(tx, rows)}`)
@@ -51,7 +51,7 @@ const newActs = insertBy<ActRow>(
   [['partnerId', 'kind', 'action', 'actorId']],
 )
 
-/** Adds index entries with the commit. */
+/** Inserts index entries with the commit. */
 export function insertActs(tx: Tx, rows: readonly ActRow[]): void {
   tx.later(sql`/* audit.insertActs */
     insert into audit.acts (partner_id, record_id, kind, action, actor_id) ${newActs(tx, rows)}`)
@@ -66,7 +66,7 @@ export function insertThings(tx: Tx, rows: readonly ThingRow[]): void {
     insert into audit.things (partner_id, thing, record_id) ${newThings(tx, rows)}`)
 }
 
-/** Filters that all must match. Null for an absent filter. */
+/** Filters, all of which a record must match. Null for an absent filter. */
 export type RecordFilter = {
   readonly kind: RecordKind | null
   readonly actorId: string | null
@@ -99,7 +99,7 @@ const within = (id: Sql, { from, before }: IdRange): Sql =>
 
 const isSame = (name: Sql, value: string | null): Sql => (value === null ? noSql : sql`and ${name} = ${value}`)
 
-/** Selects the ids of matching records, newest first by an index. It is the text after `select`. */
+/** Creates the text after `select` that finds the ids of matching records, newest first, by an index. */
 function selectIds(partnerId: string, between: IdRange, filter: RecordFilter, rowsMax: number): Sql {
   const { kind, actorId, action, thing } = filter
   const isAct = sql`${isSame(sql`act.actor_id`, actorId)} ${isSame(sql`act.action`, action)}`
@@ -128,7 +128,7 @@ function selectIds(partnerId: string, between: IdRange, filter: RecordFilter, ro
   return sql`kinds.record_id from ((select ${first}) ${others}) as kinds`
 }
 
-/** Finds the record of the request that created a thing: the oldest act about it, if it is a creation. */
+/** Finds the record of the request that created an object: the oldest act about it, if it is a creation. */
 export function creationRecord(tx: Tx, partnerId: string, thing: string): Promise<RecordRow | undefined> {
   return tx.row(
     unprepared(sql`/* audit.creationRecord */
@@ -142,8 +142,8 @@ export function creationRecord(tx: Tx, partnerId: string, thing: string): Promis
 }
 
 /**
- * Returns the partners among these that have a record before an id. There is at least one partner; on a sharded database
- * exactly one.
+ * Returns those of the given partners that have a record before an id. The list is not empty; on a sharded database it
+ * has exactly one partner.
  */
 export async function withRecords(tx: Tx, partnerIds: readonly string[], before: string): Promise<readonly string[]> {
   const rows = await tx.rows<{ partnerId: string }>(
@@ -158,8 +158,8 @@ export async function withRecords(tx: Tx, partnerIds: readonly string[], before:
 }
 
 /**
- * Returns the oldest records after an id and before another, in order: their ids, and their leaves in one piece. PostgreSQL
- * computes the leaves (`leafOf` of wire), so that no content is sent.
+ * Returns the oldest records after an id and before another, in order: their ids, and their concatenated leaves.
+ * PostgreSQL computes the leaves (`leafOf` of wire), so that no content is sent.
  */
 export async function leavesBehind(
   tx: Tx,
@@ -176,7 +176,7 @@ export async function leavesBehind(
   return { ids: row?.ids ?? [], leaves: row?.leaves ?? Buffer.alloc(0) }
 }
 
-/** Lists late records in a range of ids. They have no link, because they appeared after the loop had passed. */
+/** Lists records in a range of ids that no link contains, because they appeared after the loop had passed their ids. */
 export function unlinkedRecords(
   tx: Tx,
   partnerId: string,
@@ -250,14 +250,14 @@ export async function partnersBehind(
   return rows.map(({ partnerId }) => partnerId)
 }
 
-/** Locks a chain. Undefined if another process has it, or if there is none. */
+/** Locks a chain. Undefined if another process has locked it, or if there is none. */
 export function claimChain(tx: Tx, partnerId: string): Promise<ChainRow | undefined> {
   return tx.row(sql`/* audit.claimChain */
     select sequence, record_id, hash, head_sequence from audit.chains where partner_id = ${partnerId}
     for update skip locked`)
 }
 
-/** Locks the chain. Waits for the loop that holds it. */
+/** Locks the chain. Waits for a process that has locked it. */
 export async function lockChain(tx: Tx, partnerId: string): Promise<void> {
   await tx.run(sql`/* audit.lockChain */ select from audit.chains where partner_id = ${partnerId} for update`)
 }
@@ -277,7 +277,7 @@ export function saveChain(tx: Tx, partnerId: string, row: ChainRow): void {
   )
 }
 
-/** Records of one link, which take some milliseconds. */
+/** Maximum number of records of one link. Chaining them takes some milliseconds. */
 export const recordsPerLinkMax = 1_000
 export const leafBytes = 32
 
@@ -295,7 +295,7 @@ export type LinkRow = {
 export const leafAt = (leaves: Buffer, index: number): Buffer =>
   leaves.subarray(index * leafBytes, (index + 1) * leafBytes)
 
-/** Adds a link. `record_id` is its last record, by which the link of any record is found. */
+/** Inserts a link. `record_id` is its last record, by which the link of any of its records is found. */
 export function insertLink(tx: Tx, partnerId: string, { sequence, hash, ids, leaves }: LinkRow): void {
   tx.later(sql`/* audit.insertLink */
     insert into audit.links (partner_id, sequence, records, record_id, record_ids, leaf, hash)
@@ -336,8 +336,8 @@ export async function leavesBetween(
 }
 
 /**
- * Reads records with their places in the chain, if chained. The link of a record ends with it, or is the next link with more than one
- * record, because late records are chained alone.
+ * Reads records with their sequences in the chain. Null: not chained yet. The link of a record ends with it, or is the
+ * next link with more than one record, because late records are chained alone.
  */
 export function placesOfRecords(
   tx: Tx,
@@ -427,7 +427,7 @@ export function subtreesOf(
 
 export type KeyRow = { readonly id: string; readonly publicKey: string; readonly privateKeySealed: Buffer }
 
-/** Reads the newest key of a partner, which signs. */
+/** Reads the newest key of a partner, which signs its heads. */
 export function signingKey(tx: Tx, partnerId: string): Promise<KeyRow | undefined> {
   return tx.row(sql`/* audit.signingKey */
     select id, public_key, private_key_sealed from audit.keys where partner_id = ${partnerId}

@@ -18,7 +18,7 @@ export type VerificationResult = {
   readonly partnerId: string
   readonly records: number
   readonly heads: number
-  /** The latest head, to compare with the one that the partner has kept. */
+  /** Hash of the latest head, to compare with the copy that the partner has stored. */
   readonly lastHead: string | null
   /** A sentence for each fault. Empty if the log is intact. */
   readonly faults: readonly string[]
@@ -103,7 +103,7 @@ async function verifyLink(
   return hash
 }
 
-/** Verifies the heads: their signatures, order, references to the previous head, and roots. */
+/** Verifies the heads: signatures, order, references to the previous head, and roots. */
 async function verifyHeads(
   db: Database,
   partnerId: string,

@@ -4,15 +4,18 @@
  */
 import { secondMs } from './clock.ts'
 
-/** Consecutive failures before the breaker opens. */
+/** Number of consecutive failures that opens the breaker. */
 const failuresMax = 5
 const pauseMsMin = secondMs
 const pauseMsMax = 30 * secondMs
 
 export type Breaker = {
-  /** `closed`: calls are allowed. `half-open`: a single call is allowed, to check whether the bank answers again. */
+  /**
+   * `closed`: calls are allowed. `open`: none is. `half-open`: one call is allowed, to check whether the system answers
+   * again.
+   */
   readonly state: () => 'closed' | 'open' | 'half-open'
-  /** Records whether a call was answered. */
+  /** Records that a call was answered. */
   readonly answered: () => void
   readonly failed: () => void
 }
@@ -45,7 +48,7 @@ export class TimeLimitExceeded extends Error {
   }
 }
 
-/** Stops waiting at the limit, even if the work ignores its signal. Rejects with Late. */
+/** Stops waiting at the limit, even if the work ignores its signal. Rejects with TimeLimitExceeded. */
 export async function inTime<T>(timeoutMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const limit = new AbortController()
   const late = Promise.withResolvers<never>()

@@ -6,7 +6,7 @@ import { systemClock } from './clock.ts'
 const pool = Buffer.alloc(4096)
 let poolAt = pool.length
 
-/** Returns unused bytes of the pool, which the next call may overwrite. */
+/** Returns unused random bytes of the pool. The next call may overwrite them. */
 function pooled(bytes: number): Buffer {
   if (poolAt + bytes > pool.length) {
     randomFillSync(pool)
@@ -50,20 +50,23 @@ export function derivedTimeId(timeId: string, ...names: readonly string[]): stri
   return `${timeId.slice(0, 13)}-7${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
-/** Returns the id `steps` after `id`: related rows have neighbouring ids, which form one range of a key. */
+/** Returns the id `steps` after `id`. Related rows get neighbouring ids, which form one range of a key. */
 export function idAfter(id: string, steps: number): string {
   if (steps === 0) return id
   const hex = (BigInt(`0x${id.replaceAll('-', '')}`) + BigInt(steps)).toString(16).padStart(32, '0')
   return formatUuid(Buffer.from(hex, 'hex'))
 }
 
-/** RFC 9562 section 5.9. Sorts before every other id: the start of a scan over ids. */
+/** The nil UUID (RFC 9562 section 5.9). It sorts before every other id, so a scan over ids starts with it. */
 export const nilId = '00000000-0000-0000-0000-000000000000'
 
 const uuidForm = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
 export const isUuid = (text: string): boolean => uuidForm.test(text)
 
-/** Returns the time of a UUID version 7. `firstIdOf` is the inverse: the smallest id of a time, so that a period is a range of ids. */
+/**
+ * Returns the time of a UUID version 7. `firstIdOf` is the inverse: it returns the smallest id of a time, so that a
+ * period is a range of ids.
+ */
 export const idTime = (id: string): Date => new Date(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16))
 export function firstIdOf(moment: Date): string {
   const bytes = Buffer.alloc(16)
@@ -87,7 +90,7 @@ export function randomText(chars: number): string {
   return text
 }
 
-/** Creates a random text that begins with the time, so that texts created together are neighbours in an index. */
+/** Creates a random text that begins with the time. Texts created at about the same time are neighbours in an index. */
 export function timedText(randomChars: number): string {
   let rest = systemClock.now().getTime()
   let text = ''
@@ -111,6 +114,7 @@ export function randomFraction(): number {
 export { randomBytes }
 
 /**
- * Joins the parts of a partner's map key. Identifiers do not contain line feeds, so different parts never give the same key.
+ * Joins the parts of a map key for data of a partner. Identifiers do not contain line feeds, so different parts never
+ * give the same key.
  */
 export const partnerKey = (partnerId: string, ...parts: readonly string[]): string => [partnerId, ...parts].join('\n')

@@ -1,4 +1,4 @@
-/** The kernel: ids, seals, logs, breakers, CSV. */
+/** The kernel: ids, sealed values, logs, breakers, CSV. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Writable } from 'node:stream'
@@ -36,7 +36,7 @@ test('an id begins with its creation time', () => {
   assert.ok(ms >= before && ms < before + 1000, `${ms - before}`)
 })
 
-test('ids after an id are its neighbours and differ from the neighbours of the next id', () => {
+test('the ids that follow an id are its neighbours and sort before the next created id', () => {
   const [first, second] = [newId(), newId()]
   const ids = Array.from({ length: 100 }, (_, steps) => idAfter(first, steps))
   assert.equal(ids[0], first)
@@ -81,7 +81,7 @@ const [older, newer] = [randomBytes(32), randomBytes(32)]
 const sealer = createSealer([older])
 const context = ['customers.kyc', 'partner', 'row']
 
-test('every text opens for its context, and two seals of it differ', () => {
+test('a sealed text opens for its context, and two sealed values of one text differ', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.array(fc.uuid()), (plain, names) => {
       const sealed = sealer.seal(plain, names)
@@ -97,7 +97,7 @@ test('a sealed value does not open for another row, column or partner', () => {
     assert.throws(() => sealer.open(sealed, other), AssertionFailure, other.join())
 })
 
-test('each sealed value has its own stable mark, also for the same text', () => {
+test('each sealed value has a stable mark of its own, also if the texts are the same', () => {
   const seals = Array.from({ length: 100 }, () => sealer.seal('secret', context))
   assert.equal(new Set(seals.map(sealer.mark)).size, seals.length)
   for (const sealed of seals) assert.equal(sealer.mark(Buffer.from(sealed)), sealer.mark(sealed))
@@ -113,7 +113,7 @@ test('a sealed value that was changed or truncated does not open', () => {
   }
 })
 
-test('after a rotation the new key seals and both open, and a removed key opens nothing', () => {
+test('after a rotation the new key seals and both keys open, and values of a removed key do not open', () => {
   const rotated = createSealer([newer, older])
   const [before, since] = [sealer.seal('old', context), rotated.seal('new', context)]
   assert.deepEqual([rotated.open(before, context), rotated.open(since, context)], ['old', 'new'])
@@ -121,12 +121,12 @@ test('after a rotation the new key seals and both open, and a removed key opens 
   assert.throws(() => createSealer([newer]).open(before, context), /not configured/)
 })
 
-test('requires at least one master key, of 32 bytes', () => {
+test('a sealer requires at least one master key, and 32 bytes in each', () => {
   for (const keys of [[], [randomBytes(31)], [older, randomBytes(16)]])
     assert.throws(() => createSealer(keys), AssertionFailure)
 })
 
-test('derives a different key for each purpose, and no derived key equals the master key', () => {
+test('the derived keys of two purposes differ from each other and from the master key', () => {
   const keys = [older, deriveKey(older, 'cursors'), deriveKey(older, 'internal'), deriveKey(newer, 'cursors')]
   assert.equal(new Set(keys.map((key) => key.toString('hex'))).size, 4)
   assert.deepEqual(deriveKey(older, 'cursors'), keys[1])
@@ -164,7 +164,7 @@ test('secrets are redacted by name down to the second level', () => {
   assert.match(text, /\[redacted\]/)
 })
 
-test('an outage is logged without a stack, and so is an error that it caused', () => {
+test('an outage, and an error that it caused, are logged without a stack', () => {
   const outage = Object.assign(new Error('the database cannot be reached'), { name: 'Unreachable' })
   for (const err of [outage, new Error('deposits not expired: 1', { cause: outage })]) {
     const text = logged({ err })
@@ -182,7 +182,7 @@ function createTimedBreaker() {
   return { ...breaker, fail, wait: (ms: number) => void (now += ms) }
 }
 
-test('five consecutive failed calls open the breaker, and an answer between them restarts the count', () => {
+test('five consecutive failed calls open the breaker, and an answered call restarts the count', () => {
   const { state, fail, answered } = createTimedBreaker()
   fail(4)
   assert.equal(state(), 'closed')
@@ -193,7 +193,7 @@ test('five consecutive failed calls open the breaker, and an answer between them
   assert.equal(state(), 'open')
 })
 
-test('after a pause one call may try, and the pause doubles up to 30 seconds while calls fail', () => {
+test('after a pause the breaker allows one call, and the pause doubles up to 30 seconds while calls fail', () => {
   const { state, fail, wait } = createTimedBreaker()
   fail(5)
   for (const seconds of [1, 2, 4, 8, 16, 30, 30]) {
@@ -206,14 +206,14 @@ test('after a pause one call may try, and the pause doubles up to 30 seconds whi
   }
 })
 
-test('calls in progress when it opened do not lengthen the pause', () => {
+test('calls in progress when the breaker opens do not lengthen its pause', () => {
   const { state, fail, wait } = createTimedBreaker()
   fail(20)
   wait(1000)
   assert.equal(state(), 'half-open')
 })
 
-test('an answer closes it, and the next outage begins with the shortest pause', () => {
+test('an answered call closes the breaker, and the next outage begins with the shortest pause', () => {
   const { state, fail, wait, answered } = createTimedBreaker()
   fail(5)
   wait(1000)
@@ -226,11 +226,11 @@ test('an answer closes it, and the next outage begins with the shortest pause', 
   assert.equal(state(), 'half-open')
 })
 
-/** The text of a cell as a reader of RFC 4180 has it. */
+/** Decodes a cell as a parser of RFC 4180 does. */
 const read = (cell: string) => (cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell)
 const formulaStart = /^[\s"']*[=+\-@\uff1d\uff0b\uff0d\uff20]/
 
-test('no cell is a formula, whatever separates cells, and the only change to a text is an added apostrophe', () => {
+test('no cell is a formula, with any separator, and a text is changed only by added apostrophes', () => {
   const part = fc.oneof(
     fc.constantFrom('', '=', '+', '-', '@', '\t', '\r', '\n', ';', '"', "'", ' =', '\uff1d'),
     fc.string(),
@@ -265,7 +265,7 @@ test('a cell is quoted if it contains a comma, a semicolon, a tab, a quote or a 
   assert.deepEqual(['-5.00', '-5.00x', '-', '+5'].map(csvAmountCell), ['-5.00', "'-5.00x", "'-", "'+5"])
 })
 
-test('concurrent calls share one value, and a failure is retried', async () => {
+test('concurrent calls load one value once, and the next call retries a failure', async () => {
   let calls = 0
   const read = loadOnce(async () => {
     calls += 1
@@ -283,7 +283,7 @@ test('concurrent calls share one value, and a failure is retried', async () => {
   assert.equal(calls, 2)
 })
 
-test('a blank, another case, an invisible character, an accent or a look-alike does not make a second person', () => {
+test('names that differ only in blanks, case, accents, invisible characters or look-alikes are the same person', () => {
   for (const other of [
     'Sam Staff ',
     ' sam  STAFF',

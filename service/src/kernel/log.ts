@@ -93,7 +93,7 @@ export type Tracing = {
     options: SpanOptions,
     work: (add: (attributes: SpanAttributes) => void) => Promise<T>,
   ) => Promise<T>
-  /** Records a span that has just ended. */
+  /** Records a span that has just ended, with its duration. */
   readonly ended: (name: string, durationMs: number, attributes: SpanAttributes) => void
   /** Returns headers that continue the active span in another process. */
   readonly outgoingHeaders: () => Readonly<Record<string, string>>

@@ -1,14 +1,14 @@
 /**
- * Money is `bigint` minor units and a currency. A JSON amount is read from its source text and written as source text; no
- * amount is ever a float.
+ * Money is `bigint` minor units and a currency. A JSON amount is parsed from its source text and formatted as source
+ * text. No amount is ever a float.
  */
 import { type RawNumber, rawNumber } from '@partner-payments/wire'
 
 export type Minor = bigint
 
 /**
- * Minor digits: by ISO 4217 for currencies, by the token contract for tokens. If you add a currency, mark the balances of partners that have
- * rules for all currencies (decision 0140).
+ * Number of minor digits: by ISO 4217 for currencies, by the token contract for tokens. If you add a currency, mark the
+ * balances of partners that have rules for all currencies (decision 0140).
  */
 export const currencies = {
   EUR: { digits: 2, method: 'Fiat' },
@@ -38,7 +38,7 @@ export function amountText(minor: Minor, currency: Currency): string {
   return `${sign}${text.slice(0, -digits)}.${text.slice(-digits)}`
 }
 
-/** Writes an amount as an exact JSON number. */
+/** Converts an amount to an exact JSON number. */
 export function writeAmount(minor: Minor, currency: Currency): RawNumber {
   return rawNumber(amountText(minor, currency))
 }

@@ -1,9 +1,12 @@
-/** Finds the intended name for a mistyped one. */
+/** Finds the name that a mistyped name was meant to be. */
 
-/** Largest number of slips. Short names allow fewer, because two slips would make another name. */
+/** Maximum number of typing errors. Short names allow fewer, because two errors could turn one name into another. */
 const slipsMax = 2
 
-/** Finds the name with the fewest slips: at most two, and fewer than half of its letters. Undefined: no name is close enough. */
+/**
+ * Finds the name with the fewest typing errors: at most two, and fewer than half of its letters. Undefined: no name is
+ * close enough.
+ */
 export function nearest(typed: string, names: readonly string[]): string | undefined {
   const [best] = names
     .map((name) => ({ name, slips: editDistance(typed, name) }))

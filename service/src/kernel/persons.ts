@@ -30,8 +30,8 @@ const lookAlikes = new Map(
 )
 
 /**
- * Normalises a name: removes case, spaces, accents and invisible characters, and replaces look-alikes of other scripts, so
- * that one person does not count as two.
+ * Normalises a name for comparison: removes case, spaces, accents and invisible characters, and replaces look-alikes of
+ * other scripts, so that one person does not count as two.
  */
 export const personKey = (name: string): string => {
   const plain = name
@@ -44,7 +44,7 @@ export const personKey = (name: string): string => {
 export const isEmptyName = (name: string): boolean => personKey(name) === ''
 export const isSamePerson = (one: string, other: string): boolean => personKey(one) === personKey(other)
 
-/** Formats who decided, in English. `second`: null if one person decided alone. */
+/** Formats in English who decided. `second`: null if one person decided alone. */
 export const decidersText = (first: string | null, second: string | null): string =>
   second === null ? (first ?? '') : `${first ?? ''}, approved by ${second}`
 
@@ -58,22 +58,34 @@ export const tidyName = (name: string): string =>
 /** A person who proposes or approves a decision. `id`: the signed-in account. Absent: the name was typed. */
 export type Decider = { readonly id?: string | undefined; readonly name: string }
 
-/** A decider at the time when the decision takes effect. `may`: false if the account was removed or its role no longer allows it. */
+/**
+ * A decider at the time when the decision takes effect. `may`: false if the account was removed or its role no longer
+ * allows the decision.
+ */
 export type DeciderStanding = Decider & { readonly may: boolean }
 
-/** The reason why a decision of two people is invalid. `author`: the proposer has lost the right, and another person must propose again. */
+/**
+ * The reason why a decision of two people is invalid. `author`: the proposer may no longer decide, and another person
+ * must propose again.
+ */
 export type DecidersProblem = { readonly who: 'same' | 'author' | 'approver'; readonly why: string }
 
-/** Checks at the time of effect that two different people decide and both still may. Undefined: the decision is valid. */
+/**
+ * Checks, when a decision takes effect, that two different people made it and both may still do so. Undefined: the
+ * decision is valid.
+ */
 export function checkDeciders(author: DeciderStanding, approver: DeciderStanding): DecidersProblem | undefined {
   if ((author.id !== undefined && author.id === approver.id) || isSamePerson(author.name, approver.name))
-    return { who: 'same', why: `${author.name} proposed it: another person approves it.` }
+    return { who: 'same', why: `${author.name} proposed it: another person must approve it.` }
   if (!approver.may)
-    return { who: 'approver', why: `${approver.name} may not approve it: another person who may approves it.` }
+    return {
+      who: 'approver',
+      why: `${approver.name} may not approve it: another person with this permission must approve it.`,
+    }
   if (!author.may)
     return {
       who: 'author',
-      why: `${author.name}, who proposed it, may no longer do so: a person who may proposes it again.`,
+      why: `${author.name}, who proposed it, may no longer do so: a person with this permission must propose it again.`,
     }
   return undefined
 }

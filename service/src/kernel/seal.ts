@@ -1,6 +1,6 @@
 /**
- * Encryption at rest: AES-256-GCM with a master key that is kept outside the database. The context (row and column) is
- * authenticated as well, so that a value copied to another row cannot be decrypted.
+ * Encryption at rest: AES-256-GCM with a master key that is stored outside the database. The context (row and column)
+ * is authenticated as well, so that a value copied to another row cannot be decrypted.
  */
 import { createCipheriv, createDecipheriv, createHash, createSecretKey, hkdfSync } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -11,7 +11,7 @@ export type Sealer = {
   readonly seal: (plain: string, context: readonly string[]) => Buffer
   /** Throws an AssertionFailure if the text was sealed with another key or for another context. */
   readonly open: (sealed: Uint8Array, context: readonly string[]) => string
-  /** Returns the iv and tag, which identify a sealed value. Two seals of the same text differ. */
+  /** Returns the iv and tag, which identify a sealed value: two sealed values of the same text differ. */
   readonly mark: (sealed: Uint8Array) => string
 }
 
@@ -76,7 +76,7 @@ export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new AssertionFailure(message)
 }
 
-/** Returns a value that cannot be absent here. `message` names the missing value, with its id if there is one. */
+/** Returns a value that must be present. `message` describes the missing value, with its id if there is one. */
 export function present<T>(value: T | null | undefined, message: string): T {
   if (value === null || value === undefined) throw new AssertionFailure(message)
   return value

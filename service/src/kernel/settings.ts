@@ -8,9 +8,9 @@ export type Setting<T> = {
   /** Default as shown in the documentation. */
   readonly default: string
   readonly description: string
-  /** Printed as `[set]`, never as its value. */
+  /** True: the value is printed as `[set]` only. */
   readonly secret?: true
-  /** Reads the value; `undefined` if the variable is not set. Throws an Error whose message completes "NAME ...". */
+  /** Parses the value; `undefined` if the variable is not set. Throws an Error whose message completes "NAME ...". */
   readonly read: (text: string | undefined, mode: Mode) => T
 }
 export type Settings = Readonly<Record<string, Setting<unknown>>>
@@ -50,7 +50,7 @@ export const url = (protocols: readonly string[]) => (text: string | undefined) 
 export const text = (defaultValue: string) => (value: string | undefined) => value ?? defaultValue
 
 export const portMax = 65_535
-/** Sanity limit for counts of processes and threads, far above any tested machine. */
+/** Upper bound for counts of processes and threads, far above any tested machine. */
 export const processesMax = 128
 
 // Reads the fields of a JSON object in a setting. Each refusal is one line that names the field by its path.
@@ -64,7 +64,10 @@ const nameOf = ({ path }: Fields, key: string): string => (path === '' ? key : `
 export const refuseSettingField = (fields: Fields, key: string, what: string): never =>
   refuseSetting(`must give ${nameOf(fields, key)}: ${what}`)
 
-/** Reads an object with these fields. Refuses other fields, because a misspelt field would leave its default in force. */
+/**
+ * Reads an object with these fields. Refuses other fields, because the default of a misspelt field would apply
+ * unnoticed.
+ */
 export function readFields(value: unknown, path: string, names: readonly string[]): Fields {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return refuseSetting(`must give ${path} as an object`)
@@ -118,7 +121,7 @@ export function readChoiceField<T extends string>(fields: Fields, key: string, c
   return choices.find((choice) => choice === value) ?? refuseSettingField(fields, key, `one of ${choices.join(', ')}`)
 }
 
-/** Reads `HH:MM` as minutes after midnight. `24:00` is the end of the day. */
+/** Parses `HH:MM` to minutes after midnight. `24:00` is the end of the day. */
 export function readTimeOfDay(fields: Fields, key: string, missing: string): number {
   const value = fields.given[key] ?? missing
   const [, hours, minutes] = (typeof value === 'string' ? /^([01]\d|2[0-4]):([0-5]\d)$/.exec(value) : null) ?? []

@@ -1,25 +1,25 @@
-/** Tables as text: CSV and Markdown. */
+/** Formats tables as text: CSV and Markdown. */
 
 /**
- * Matches texts that a spreadsheet would run as a formula (OWASP, CSV injection): `=`, `+`, `-`, `@`, tab and carriage return, and
- * their wide forms, at the start, also after blanks and quotes. Such cells get an apostrophe, also after a semicolon, a tab or a
- * line end inside, where a spreadsheet with other separators begins a cell.
+ * Matches texts that a spreadsheet would evaluate as a formula (OWASP, CSV injection): `=`, `+`, `-`, `@`, tab and
+ * carriage return, and their wide forms, at the start, also after blanks and quotes. Such a cell gets an apostrophe. So
+ * does the text after a semicolon, a tab or a line end, where a spreadsheet with other separators begins a cell.
  */
 const isFormula = /^[\s"']*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/
 const innerFormula = /([;\t\r\n][\s"']*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g
 const needsQuotes = /[",;\t\r\n]/
 
-/** Writes a CSV cell (RFC 4180). */
+/** Formats a CSV cell (RFC 4180). */
 export function csvCell(value: string): string {
   const inner = value.replace(innerFormula, "$1'")
   const safe = isFormula.test(inner) ? `'${inner}` : inner
   return needsQuotes.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
-/** Writes a CSV cell of a column that may contain negative amounts. */
+/** Formats a CSV cell of a column that may contain negative amounts. */
 export const csvAmountCell = (value: string): string => (/^-?[\d.]+$/.test(value) ? value : csvCell(value))
 
-/** Writes a Markdown table, for generated pages of the service and of `npm run docs`. */
+/** Formats a Markdown table, for generated pages of the service and of `npm run docs`. */
 const markdownRow = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
 
 export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {

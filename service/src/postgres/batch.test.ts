@@ -1,4 +1,4 @@
-/** Batches on a real database: under load, after failures, and by partner where the database is sharded. */
+/** Batches on a real database: under load, after failures, and by partner on a sharded database. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
@@ -36,7 +36,7 @@ test('waiting calls share a transaction, and each gets its own answer', async ()
   assert.equal((await stored()).filter((n) => n >= 100 && n < 140).length, 40)
 })
 
-test('a refusal answers only its own call', async () => {
+test('a refusal rejects only its own call', async () => {
   const work = createBatcher({ db, work: insertAll([]), callsMax: 16, batchesMax: 1, partnerOf: onePartner })
   const [good, bad] = await Promise.allSettled([work(200), work(-200)])
   assert.equal(good.status, 'fulfilled')
@@ -77,16 +77,16 @@ async function batchesOf(calls: readonly string[], callsMax: number): Promise<re
   return batches
 }
 
-test('a call does not wait behind many calls of another partner, and the calls of a partner keep their order', async () => {
+test('a call does not wait for many calls of another partner, and the calls of a partner keep their order', async () => {
   const calls = ['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'b1', 'c1', 'c2', 'c3']
   assert.deepEqual(await batchesOf(calls, 4), ['a1 a2 b1 c1', 'a3 a4 c2 c3', 'a5 a6 a7'])
 })
 
-test('partners alternate if there are more than a batch holds', async () => {
+test('partners take turns if there are more of them than a batch has calls', async () => {
   assert.deepEqual(await batchesOf(['a1', 'a2', 'b1', 'b2', 'c1', 'c2'], 2), ['a1 b1', 'a2 c1', 'b2 c2'])
 })
 
-test('with a sharded database a batch holds calls of one partner, and every partner is served', async () => {
+test('on a sharded database a batch has calls of one partner, and the calls of every partner run', async () => {
   const batches: number[][] = []
   const work = createBatcher<number, number>({
     db: { ...db, sharded: true },
@@ -109,7 +109,7 @@ test('with a sharded database a batch holds calls of one partner, and every part
   )
 })
 
-test('with a sharded database as many batches run at once as partners wait', async () => {
+test('on a sharded database the batches of 20 partners run at the same time', async () => {
   let running = 0
   const allRun = Promise.withResolvers<void>()
   const work = createBatcher<number, number>({
@@ -129,7 +129,7 @@ test('with a sharded database as many batches run at once as partners wait', asy
   assert.equal(answers.length, 20)
 })
 
-test('with a sharded database, partners beyond the limit wait for a free place, each with all its calls', async () => {
+test('on a sharded database at most 32 batches run at once, and waiting partners run all their calls in one batch', async () => {
   const batches: string[] = []
   let running = 0
   let most = 0
@@ -157,7 +157,7 @@ test('with a sharded database, partners beyond the limit wait for a free place, 
   assert.equal(batches.length, 100)
 })
 
-test('a batch of one partner names the partner as a value, a batch of several as a list', () => {
+test('the partner condition of a batch compares with a value for one partner, and with a list for several', () => {
   assert.equal(toStatement(ofPartners(['a', 'a'])).text, 'partner_id = $1')
   assert.equal(toStatement(ofPartners(['a', 'b'])).text, 'partner_id = any($1::uuid[])')
 })
@@ -214,7 +214,7 @@ test('a lock of one partner delays only the calls of that partner', async () => 
   }
 })
 
-test('a batch reads while the previous batch writes, and batches that wait for earlier batches write in order', async () => {
+test('a batch reads while the previous batch writes, and batches that await earlier ones write in order', async () => {
   const seen: string[] = []
   const first = Promise.withResolvers<void>()
   const work = createBatcher<number, number, number>({

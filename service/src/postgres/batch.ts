@@ -1,13 +1,13 @@
 /**
  * Batches: calls that arrive while a batch runs form the next batch and share one transaction. Each call gets its own
- * answer after the commit. How calls gather, how batches queue and what happens on a failure: batches.md.
+ * answer after the commit. batches.md describes how batches form and queue, and what happens after a failure.
  */
 import { Refusal, Unreachable } from '../kernel/api/index.ts'
 import type { Database } from './database.ts'
 import { sqlState, sqlStateOf } from './errors.ts'
 import type { Tx } from './tx.ts'
 
-/** The position of a batch in the queue. A rerun after a failure has no position: it runs outside the queue. */
+/** The position of a batch in the queue. A batch that is rerun after a failure has none: it runs outside the queue. */
 export type BatchPosition = {
   /** Resolves when every earlier batch of the queue has ended. */
   readonly earlierEnded: Promise<void>
@@ -16,8 +16,9 @@ export type BatchPosition = {
 }
 
 /**
- * Runs a batch and returns one result per call, in the order of the calls. A Refusal is the answer of its call, for which the work must
- * not write. `read` is the result of the batcher's `read`. Work that depends on earlier batches awaits `earlierEnded`.
+ * Runs a batch and returns one result per call, in the order of the calls. A Refusal is the result of a call for which
+ * the work has written nothing. `read` is the result of the batcher's `read`. Work that depends on earlier batches
+ * awaits `earlierEnded`.
  */
 type BatchWork<In, Out, Read = undefined> = (
   tx: Tx,
@@ -28,20 +29,29 @@ type BatchWork<In, Out, Read = undefined> = (
 
 type WaitingCall<In, Out> = {
   readonly call: In
-  /** The order of arrival. */
+  /** Position in the order of arrival. */
   readonly place: number
   readonly resolve: (value: Out) => void
   readonly reject: (reason: unknown) => void
 }
 type Batch<In, Out> = readonly WaitingCall<In, Out>[]
 
-/** Locks are normally held for far less. A batch that waits longer is rerun outside the queue, partner by partner. */
+/**
+ * Lock timeout of a batch in the queue. Locks are normally held for far less. A batch that waits longer is rerun
+ * outside the queue, partner by partner.
+ */
 const sharedLockTimeoutMs = 250
 
-/** A small batch costs nearly as much as a large batch, and concurrent batches often wait for the same disk flush. */
+/**
+ * Default number of waiting calls at which a second batch starts. A small batch costs nearly as much as a large one,
+ * and concurrent batches often wait for the same disk flush.
+ */
 const secondBatchMinDefault = 64
 
-/** The database refused a key or an amount that another transaction used after this batch read it. */
+/**
+ * States of a write that the database refused because another transaction used the key or the amount after this batch
+ * read it.
+ */
 const violationStates: ReadonlySet<string | undefined> = new Set([sqlState.uniqueViolation, sqlState.checkViolation])
 
 export type Batcher<In, Out> = (call: In) => Promise<Out>
@@ -56,7 +66,7 @@ export type BatcherOptions<In, Out, Read = undefined> = {
   readonly read?: (tx: Tx, calls: readonly In[]) => Promise<Read>
   readonly work: BatchWork<In, Out, Read>
   readonly callsMax: number
-  /** Largest number of concurrent batches of the queue. */
+  /** Maximum number of concurrent batches of the queue. */
   readonly batchesMax: number
   /** Number of waiting calls at which a batch starts while another batch runs. */
   readonly secondBatchMin?: number
@@ -71,7 +81,7 @@ export function createBatcher<In, Out, Read = undefined>(options: BatcherOptions
   return createQueue(options, { slots: unlimited, onIdle: () => undefined })
 }
 
-/** Concurrent batches of all partners on a sharded database. More would only wait for connections. */
+/** Maximum number of concurrent batches of all partners on a sharded database. More would only wait for connections. */
 const shardedBatchesMax = 32
 
 /** Slots that a queue needs to start a batch. If no slot is free, `take` returns false and `start` is called later. */
@@ -190,11 +200,13 @@ function createQueue<In, Out, Read>(
 }
 
 /**
- * Keeps the calls that wait for a batch. Partners have equal shares of a batch, so that many calls of one partner do not delay another.
- * Calls of a partner are taken oldest first. Calls of a held partner wait until its rerun has ended.
+ * Holds the calls that wait for a batch. Partners have equal shares of a batch, so that many calls of one partner do
+ * not delay another. The oldest calls of a partner come first. Calls of a held partner wait until its rerun has ended.
  */
 function createWaitingCalls<In, Out, Read>({ callsMax, partnerOf }: BatcherOptions<In, Out, Read>) {
-  /** Waiting calls by partner, in the order of their turns: a partner with calls left after its turn goes to the end. */
+  /**
+   * Waiting calls by partner, in the order of their turns: a partner with calls left after its turn moves to the end.
+   */
   const byPartner = new Map<string, WaitingCall<In, Out>[]>()
   const heldPartners = new Set<string>()
   let count = 0

@@ -1,4 +1,4 @@
-/** Connections that are lost between two statements, idle within a transaction, read only, or given up. */
+/** Connections that are lost between two statements, idle within a transaction, read only, or abandoned. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -92,7 +92,7 @@ test('after a write is refused as read only, the pool replaces its idle connecti
   }
 })
 
-test('the server also ends a statement that the driver abandons', async () => {
+test('the server ends a statement that the driver has abandoned', async () => {
   const impatient = createDatabase({ url: database.url, connectionsMax: 1, log, queryTimeoutMs: 200 })
   try {
     const sleep = sql`select pg_sleep(${60}::integer)`
@@ -109,7 +109,7 @@ test('the server also ends a statement that the driver abandons', async () => {
   }
 })
 
-test('a migration may exceed the limits of requests, and other processes wait for it', async () => {
+test('a migration may exceed the time limits of requests, and other processes wait for it', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'partner-payments-migrations-'))
   const impatient = createDatabase({
     url: database.url,

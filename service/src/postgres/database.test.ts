@@ -45,7 +45,7 @@ test('work that throws is rolled back, and the caller gets its error unchanged',
   assert.equal(await count(), 0n)
 })
 
-test('on a sharded database each transaction sends its lock time-out to the shards, and plans with its values', async () => {
+test('on a sharded database each transaction sends its lock timeout to the shards and ignores planOnce', async () => {
   const settings = sql`select current_setting('citus.propagate_set_commands') as propagated,
     current_setting('lock_timeout') as waits, current_setting('plan_cache_mode') as plans`
   const sharded = createDatabase({ url, connectionsMax: 1, log, lockTimeoutMs: 500, sharded: true })
@@ -60,7 +60,7 @@ test('on a sharded database each transaction sends its lock time-out to the shar
   await sharded.close()
 })
 
-test('the settings of a transaction end with it', async () => {
+test('the settings of a transaction apply only to that transaction', async () => {
   const settings = sql`select current_setting('enable_seqscan') as scans, current_setting('lock_timeout') as waits,
     current_setting('plan_cache_mode') as plans`
   const single = createDatabase({ url, connectionsMax: 1, log, lockTimeoutMs: 500 })
@@ -80,7 +80,7 @@ test('the settings of a transaction end with it', async () => {
   )
 })
 
-test('statements that are sent with begin belong to the transaction and are rolled back with it', async () => {
+test('statements that are sent with begin are part of the transaction and are rolled back with it', async () => {
   const insert = (tx: Tx) => tx.run(sql`insert into public.things values (5, 'e')`)
   const failing = db.transaction(
     (_tx, inserted) => {
@@ -251,12 +251,12 @@ test('a write that fails before one with an expected number of rows is reported 
   await assert.rejects(failing, (error) => sqlStateOf(error) === '23502')
 })
 
-test('queued writes and hints need a transaction', () => {
+test('queued writes and hints are refused outside a transaction', () => {
   assert.throws(() => db.later(sql`select 1`), AssertionFailure)
   assert.throws(() => db.afterCommit(() => undefined), AssertionFailure)
 })
 
-test('queued writes and the commit are sent in one write to the socket, and so are begin and the statements sent with it', async () => {
+test('queued writes and the commit are one write to the socket, as are begin and the statements sent with it', async () => {
   const single = createDatabase({ url, connectionsMax: 1, log })
   const client = await single.pool.connect()
   const { stream } = client.connection

@@ -1,4 +1,7 @@
-/** The connection pools, and transactions with retries. TypeScript creates times, ids and JSON, not the database. */
+/**
+ * The connection pools, and transactions with retries. Times, ids and JSON are created in TypeScript, not in the
+ * database.
+ */
 import { Socket } from 'node:net'
 import pg from 'pg'
 import { type Log, secondMs, type Tracing } from '../kernel/index.ts'
@@ -31,7 +34,7 @@ export type Database = Tx & {
   readonly onWritten: (listener: OnWritten) => () => void
   /** Listens to notifications on a separate connection. */
   readonly listen: Listen
-  /** The pool of the driver, for migrations and `analyze`. */
+  /** The driver's pool, for migrations and `analyze`. */
   readonly pool: pg.Pool
   readonly close: () => Promise<void>
 }
@@ -58,11 +61,13 @@ type DatabaseOptions = {
 
 const transactionTriesMax = 5
 const connectTimeoutMsDefault = 5_000
-/** A batch of nonces is one statement; two connections let one batch run while the other waits for its answer. */
+/**
+ * Two connections let one batch of nonces run while another waits for its answer. A batch of nonces is one statement.
+ */
 const unflushedConnectionsMax = 2
-/** The server's limit exceeds the driver's, so that callers always see the driver's error. */
+/** Time by which the server's statement limit exceeds the driver's, so that callers always get the driver's error. */
 const statementGraceMs = 1_000
-/** Longer than a pause in traffic, because a new connection has to prepare its statements again. */
+/** Longer than usual pauses in traffic, because a new connection has to prepare its statements again. */
 const idleTimeoutMs = 300_000
 
 type PoolSettings = Readonly<Record<string, string | number>>
@@ -172,7 +177,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   }
 }
 
-/** Throws Unreachable if no connection can be opened in time. */
+/** Creates a function that opens a connection. It throws Unreachable if none is open in time. */
 const createConnect =
   (pool: pg.Pool, liveness: Liveness): Connect =>
   async () => {
@@ -190,7 +195,7 @@ const createConnect =
     }
   }
 
-/** Sends each statement on a connection from the pool. */
+/** Creates a function that sends each statement on a connection from the pool. */
 const createSend =
   (connect: Connect, report: (error: unknown) => void): Send =>
   async (config) => {
@@ -222,9 +227,9 @@ function give(hint: Hint, log: Log): void {
 }
 
 /**
- * Closes idle connections. After a failover they can still lead to the demoted server (SQLSTATE 25006). The pool
- * closes a connection that is released as broken. A connection ended from outside would stay in the pool and fail its next
- * caller.
+ * Closes idle connections. After a failover they may still be connected to the demoted server (SQLSTATE 25006). The
+ * pool closes a connection that is released as broken. A connection ended from outside would stay in the pool and fail
+ * its next caller.
  */
 function closeIdle(pool: pg.Pool): void {
   for (let left = pool.idleCount; left > 0; left -= 1)
@@ -239,7 +244,7 @@ function closeIdle(pool: pg.Pool): void {
 
 type OnWritten = (tables: ReadonlySet<string>) => void
 
-/** Statement texts in the cache. A sharded database gets a text for each number of rows. */
+/** Maximum number of cached statement texts. On a sharded database a statement has a text for each number of rows. */
 const textsMax = 5_000
 const tablesByText = new Map<string, readonly string[]>()
 const written = /\b(?:insert\s+into|update)\s+([a-z_0-9]+\.[a-z_0-9]+)/g
@@ -266,7 +271,10 @@ function createWrittenTables(log: Log) {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
-    /** Reports the statements of a commit. A listener that fails must not make a committed transaction look failed. */
+    /**
+     * Reports the tables that the statements of a commit have written. A listener that fails must not make a committed
+     * transaction look failed.
+     */
     report: (texts: Iterable<string>): void => {
       if (listeners.size === 0) return
       const tables = new Set<string>()
@@ -286,7 +294,7 @@ function createWrittenTables(log: Log) {
 // While it refuses, a probe writes as a request would, so that the recovery is detected without a request.
 
 const probeMs = 500
-/** Extends a file by more than a small amount of free space, then removes it. */
+/** Writes more than a small amount of free space, then rolls back, which removes it. */
 const probeStatement = `
   begin;
   set local temp_tablespaces = '';
@@ -375,7 +383,7 @@ const createListen =
       client = undefined
       lostClient.end().catch(() => undefined)
       const err = error === undefined ? {} : { err: classify(error) }
-      if (retries === 0) log.warn({ ...err, channel }, 'notifications of other processes lost; reconnecting')
+      if (retries === 0) log.warn({ ...err, channel }, 'connection for job notifications lost; reconnecting')
       timer = setTimeout(() => void open(), Math.min(retryMsMax, firstRetryMs * 2 ** Math.min(retries, 10)))
       retries += 1
     }
@@ -461,10 +469,10 @@ function createScan({ tx, partnerIds, log }: ScanDeps): Pick<Tx, 'rows' | 'row'>
   return { rows, row: async <T extends object>(statement: Sql) => (await rows<T>(statement))[0] }
 }
 
-/** Partners in the order of their ids. `complete`: this is the last page. */
+/** Partners in the order of their ids. `complete`: true for the last page. */
 export type PartnerPage = { readonly partnerIds: readonly string[]; readonly complete: boolean }
 
-/** Rows read to find partners with work, so that not all rows of a busy partner are read. */
+/** Maximum number of rows that are read to find partners with work, so that not all rows of a busy partner are read. */
 const rowsPerLookMax = 200
 
 /** Returns the partners of the first rows of `scan`, which lists due rows in the order of the partners. */
@@ -475,7 +483,10 @@ export async function firstPartners(tx: Tx, partnersMax: number, scan: (rowsMax:
   return { partnerIds: partnerIds.slice(0, partnersMax), complete }
 }
 
-/** Runs batches of a single statement, which PostgreSQL runs as a transaction without `begin` and `commit`. */
+/**
+ * Provides `transaction` for batches of a single statement. PostgreSQL runs such a statement as a transaction without
+ * `begin` and `commit`.
+ */
 export const withoutTransaction = (tx: Tx): Pick<Database, 'transaction' | 'sharded'> => ({
   sharded: tx.sharded,
   transaction: async <T, P = undefined>(

@@ -20,7 +20,7 @@ after(async () => {
 })
 
 const insert = (n: number) => sql`insert into public.numbers values (${n})`
-/** The positions up to which the log is written and flushed. */
+/** Reads the positions up to which the log is written and flushed. */
 const log = async () => {
   const row = await db.row<{ written: string; flushed: string }>(sql`
     select pg_current_wal_insert_lsn() - '0/0' as written, pg_current_wal_flush_lsn() - '0/0' as flushed`)
@@ -33,7 +33,7 @@ test('an unflushed write is visible to other connections at once', async () => {
   assert.equal((await db.rows(sql`select n from public.numbers where n = 1`)).length, 1)
 })
 
-test('waiting for unflushed writes flushes them once for all callers', async () => {
+test('callers that wait for unflushed writes share one flush', async () => {
   await Promise.all([2, 3, 4].map((n) => db.unflushed.run(insert(n))))
   const { written } = await log()
   const mark = db.unflushed.mark()
@@ -41,7 +41,7 @@ test('waiting for unflushed writes flushes them once for all callers', async () 
   assert.ok((await log()).flushed >= written)
 })
 
-test('a transaction that writes makes earlier unflushed writes durable, so that later waits need no flush', async () => {
+test('the commit of a transaction that writes makes earlier unflushed writes durable, without another flush', async () => {
   let n = 100
   // Other files write to the log of the server, too.
   await until('the wait writes nothing', async () => {

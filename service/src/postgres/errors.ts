@@ -1,4 +1,7 @@
-/** Distinguishes PostgreSQL's errors by SQLSTATE, never by their text. The name of a constraint may end with the number of a shard. */
+/**
+ * Classifies PostgreSQL's errors by SQLSTATE, never by their text. The name of a constraint may end with the number of
+ * a shard.
+ */
 import { Unreachable } from '../kernel/api/index.ts'
 
 export const sqlState = {
@@ -21,8 +24,8 @@ export function sqlStateOf(error: unknown): string | undefined {
 }
 
 /**
- * Reports whether `error` violates the constraint `name` (or its copy on a shard, `name_102049`). Errors of a shard lack the name of the
- * constraint. Then the state decides, so the caller must know that no other constraint can fail.
+ * Reports whether `error` violates the constraint `name` (or its copy on a shard, `name_102049`). An error of a shard
+ * may lack the name. Then only the state is compared, so the caller must know that no other constraint can fail.
  */
 export function violates(error: unknown, state: string, name: string): boolean {
   if (sqlStateOf(error) !== state) return false
@@ -33,11 +36,14 @@ export function violates(error: unknown, state: string, name: string): boolean {
 }
 
 /**
- * The server is not available: 08 (connection), 57P0x (shutdown, crash, starting), 53300 (too many connections). 25P03: the server
- * closed a connection whose transaction was idle too long. 58: the server's files are gone or its disk fails.
+ * States of a server that is not available: 08 (connection), 57P0x (shutdown, crash, starting), 53300 (too many
+ * connections). 25P03: the server closed a connection whose transaction was idle too long. 58: the server's files are
+ * missing or its disk fails.
  */
 const awayStates = /^(08...|57P0[1-5]|53300|25P03|58...)$/
-/** The server answers but cannot store data: disk full, input or output error, out of memory, read only. */
+/**
+ * States of a server that answers but cannot store data: disk full, input or output error, out of memory, read only.
+ */
 const storageStates = new Map([
   ['53100', 'the disk of the database is full'],
   ['58030', 'the database reports an input or output error'],
@@ -70,18 +76,18 @@ export function classify(error: unknown): unknown {
 }
 
 /**
- * Reports SQLSTATE class 22: a value that PostgreSQL cannot represent, for example a time out of range. The schemas should have refused
- * it with a pointer.
+ * Reports SQLSTATE class 22: a value that PostgreSQL cannot represent, for example a time out of range. The request
+ * schemas should have refused such a value with a pointer.
  */
 export const isDataException = (error: unknown): boolean => sqlStateOf(error)?.startsWith('22') === true
 
-/** Reports whether PostgreSQL refused a write as read only, also if `classify` has converted the error. */
+/** Reports whether PostgreSQL refused a write as read only, also after `classify` has converted the error. */
 export const isReadOnly = (error: unknown): boolean =>
   sqlStateOf(error instanceof Unreachable ? error.cause : error) === sqlState.readOnlyTransaction
 
 /**
- * Constraints on rows that a transaction has read without a lock: another transaction may change the rows before the commit. A retry
- * reads them again. test/model/constraints.test.ts lists the other constraints that a race can violate.
+ * Constraints on rows that a transaction reads without a lock, so that another transaction may change them before the
+ * commit. A retry reads them again. test/model/constraints.test.ts lists the other constraints that a race can violate.
  */
 const racedConstraints = ['accounts_judged_by_state', 'accounts_closed_is_empty'] as const
 

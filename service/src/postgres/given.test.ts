@@ -1,4 +1,4 @@
-/** The rows of a batch, sent to PostgreSQL and read back. */
+/** The rows of a batch are sent to PostgreSQL and read back. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
@@ -27,7 +27,7 @@ after(() => database.drop())
 
 const id = (last: number) => `00000000-0000-4000-8000-${String(last).padStart(12, '0')}`
 const at = new Date('2026-01-01T00:00:00.123Z')
-/** `JSON.stringify` escapes every control character, the separator too. */
+/** `JSON.stringify` escapes every control character, including the separator. */
 const nasty = JSON.stringify({ text: '"\\,{}\u001e\n\u2028NULL' })
 const row = (last: number, more: Partial<TestRow> = {}): TestRow => ({
   partnerId: id(0),
@@ -60,7 +60,7 @@ for (const [what, rows] of Object.entries(cases))
     assert.deepEqual(await db.rows(given(rows)), rows)
   })
 
-test('each group is sent once when all rows agree on it', () => {
+test('a group of columns is sent once if its values are equal in all rows', () => {
   const sentFor = (rows: readonly TestRow[]) => toStatement(given(rows)).values
   assert.deepEqual(sentFor([row(1), row(2)]).slice(0, 2), [id(0), null])
   assert.deepEqual(sentFor([row(1), row(2, { partnerId: id(9) })]).slice(0, 3), [null, nasty, '[{"a": "\\u001f"}]'])
@@ -115,13 +115,13 @@ for (const sharded of [false, true])
     }
   })
 
-test('a text with placeholders that all rows share is sent only once', () => {
+test('a text with placeholders is sent only once if it is equal in all rows', () => {
   const rows = [row(1, { steps: marked }), row(2, { steps: marked })]
   const { values } = toStatement(marking({ sharded: false }, rows))
   assert.equal(values.filter((value) => value === marked).length, 1)
 })
 
-test('an insert on a sharded database names every row, and is not prepared', () => {
+test('an insert on a sharded database lists every row, and is not prepared', () => {
   const { name, text } = toStatement(sql`insert into target ${inserted({ sharded: true }, [row(1), row(2)])}`)
   const values = '::uuid, $2::uuid, $3::text, $4::timestamptz, $5::jsonb'
   assert.ok(text.startsWith(`insert into target values ($1${values}), ($6`), text)

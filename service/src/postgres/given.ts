@@ -1,6 +1,6 @@
 /**
- * Turns the rows of a batch into the `select` of an `insert`. A value that all rows share is sent once, because thirty equal
- * texts cost more to write, send and read than the values that differ.
+ * Turns the rows of a batch into the `select` of an `insert`. A value that is equal in all rows is sent once, because
+ * thirty equal texts cost more to format, send and parse than the values that differ.
  */
 import { type Sql, sql, unprepared } from './sql.ts'
 import type { Tx } from './tx.ts'
@@ -10,8 +10,8 @@ type Cell = string | number | bigint | boolean | Date | Uint8Array | null
 type PgType = 'uuid' | 'text' | 'json' | 'bigint' | 'integer' | 'boolean' | 'date' | 'timestamptz' | 'jsonb' | 'bytea'
 
 /**
- * Separates JSON texts, as in RFC 7464. JSON escapes control characters, so that no JSON text contains it. An array of texts
- * would need escapes for every quote, one character at a time.
+ * Separates JSON texts, as in RFC 7464. No JSON text contains it, because JSON escapes control characters. An array of
+ * texts would need escapes for every quote, one character at a time.
  */
 const separator = '\u001e'
 
@@ -41,7 +41,7 @@ type Columns<Row> = { readonly [K in keyof Row & string]: ColumnType }
 
 const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** Columns whose names differ from those of their fields. */
+/** Names of columns, by field, where they differ from the field's name. */
 type ColumnNames = Readonly<Record<string, string>>
 
 /** Lists the columns for an insert: `partner_id, id, ...`. */
@@ -68,7 +68,7 @@ const isSame = (a: Cell, b: Cell) => a === b || (a instanceof Date && b instance
 
 /** Placeholder in a JSON text for the value of another column of its row, so that all rows of a batch share one text. */
 export const rowMark = '\u001f'
-/** The mark as `JSON.stringify` writes it. */
+/** The placeholder as `JSON.stringify` escapes it. */
 const writtenMark = String.raw`\u001f`
 
 /** JSON columns with placeholders, each with the column that replaces them. That column must not be in a group. */
@@ -78,9 +78,9 @@ type PlaceholderColumns<Row> = { readonly [K in keyof Row & string]?: keyof Row 
 type SharedColumns<Row> = readonly (readonly (keyof Row & string)[])[]
 
 /**
- * Creates `select ... from unnest(...)` with the columns in the order of `columns`. A group of `shared` is sent as single
- * values if they are equal in all rows. Each combination of groups is one more prepared statement per connection: two groups
- * make four. At least one column must not be in a group, because its array gives the number of rows.
+ * Creates `select ... from unnest(...)` with the columns in the order of `columns`. A group of `shared` is sent as
+ * single values if they are equal in all rows. Each combination of groups is a prepared statement per connection: two
+ * groups make four. At least one column must not be in a group, because its array gives the number of rows.
  */
 export function unnestSource<Row extends { readonly [K in keyof Row]: Cell }>(
   columns: Columns<Row>,
@@ -158,10 +158,10 @@ function valuesOf<Row extends { readonly [K in keyof Row]: Cell }>(
   return { parts, values }
 }
 
-/** PostgreSQL numbers the parameters of a statement with 16 bits. */
+/** The limit of PostgreSQL's protocol, which counts the parameters of a statement with 16 bits. */
 const parametersMax = 65_535
 
-/** Returns the largest number of rows for one insert. */
+/** Returns the maximum number of rows for one insert. */
 export const rowsPerInsertMax = (columns: ColumnTypes): number =>
   Math.floor(parametersMax / Object.keys(columns).length)
 
@@ -171,9 +171,9 @@ const compare = (a: Cell, b: Cell): number => {
 }
 
 /**
- * Creates the source of an `insert`, with rows in the order of `orderBy`: on plain PostgreSQL a `select ... from unnest`, whose text is
- * the same for every number of rows. Citus sends the rows of such an `insert` with COPY, where a duplicate key is an internal error
- * (XX000) and `on conflict` counts rows that were not inserted. There it is `values` with every row.
+ * Creates the source of an `insert`, in the order of `orderBy`: on PostgreSQL `select ... from unnest`, whose text is
+ * the same for every number of rows. On Citus `values`: it would send the `select` with COPY, where a duplicate key is
+ * an internal error (XX000) and `on conflict` counts rows that were not inserted.
  */
 export function insertBy<Row extends { readonly [K in keyof Row]: Cell }>(
   columns: Columns<Row>,
@@ -188,7 +188,7 @@ export function insertBy<Row extends { readonly [K in keyof Row]: Cell }>(
     sharded ? unprepared(valuesOf(columns, rows.toSorted(byOrder), marked)) : sql`${given(rows)} ${order}`
 }
 
-/** Groups rows by partner if the database is sharded, so that each statement serves one partner. */
+/** Groups rows by partner if the database is sharded, so that each statement concerns one partner. */
 export function byShard<T extends { readonly partnerId: string }>(
   { sharded }: Pick<Tx, 'sharded'>,
   rows: readonly T[],

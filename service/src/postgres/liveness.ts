@@ -1,23 +1,24 @@
 /**
- * Finds dead connections after an outage, when the network dropped them or their server is gone. The driver would wait for its
- * time-out. While a statement is unanswered, a new connection asks the server about its process.
+ * Finds dead connections after an outage: the network dropped them or their server no longer exists. The driver would
+ * wait for its time-out. While a statement is unanswered, a new connection queries the state of the server process.
  */
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import { Unreachable } from '../kernel/api/index.ts'
 import type { Log } from '../kernel/index.ts'
 
-/** A statement or a connection attempt is checked after this time without an answer, if the database answers. */
+/** A statement or a connection attempt without an answer is checked after this time, if the database answers. */
 const silentMs = 1_000
 const checkMs = 250
 /**
- * Concurrent checks. The next check begins although the previous one hangs, so that the recovery of the database is detected soon.
+ * Maximum number of concurrent checks. The next check begins even if the previous one hangs, so that the recovery of
+ * the database is detected soon.
  */
 const checksMax = 3
 const lookTimeoutMs = 1_000
 /**
- * The time after an unanswered check during which connections are checked after only `checkMs` of silence. Otherwise a statement
- * that was sent shortly before the recovery would be checked a second later than the others.
+ * The time after an unanswered check during which connections are checked after only `checkMs` of silence. Otherwise a
+ * statement that was sent shortly before the recovery would be checked a second later than the earlier ones.
  */
 const recoveringMs = 2_000
 /** Time after which the server has ended the transaction of an abandoned connection (`idle_in_transaction_session_timeout`). */
@@ -25,13 +26,13 @@ const abandonedMsMax = 60_000
 
 type TrackedConnection = {
   readonly client: pg.PoolClient
-  /** The process number and start time of the server process: unique, also after a failover. */
+  /** The process id and start time of the server process. The pair is unique, also after a failover. */
   readonly identity: string
-  /** Statements without an answer. */
+  /** Number of statements without an answer. */
   waiting: number
   /** Time of the last answer, or of the first statement after a pause. */
   sinceMs: number
-  /** The value of `sinceMs` at a check that found the server idle. */
+  /** The value of `sinceMs` at the last check that found the server process idle. */
   doubtedMs: number | undefined
 }
 
@@ -74,7 +75,7 @@ type LivenessState = {
   readonly tracked: Map<pg.PoolClient, TrackedConnection>
   /** Sockets of the pools, with the time at which they were opened. */
   readonly sockets: Map<Socket, number>
-  /** Abandoned connections, with the time. The server may still hold their locks. */
+  /** Abandoned connections, with the time at which they were abandoned. The server may still hold their locks. */
   readonly abandoned: Map<string, number>
 }
 
@@ -167,7 +168,7 @@ async function checkConnections(
   onLost()
 }
 
-/** Finds lost connections. An answer may be on its way, so a second check must also find the server idle. */
+/** Finds lost connections: two checks must find the server process idle, because an answer may be on its way. */
 function findLost(
   suspects: ReadonlyMap<TrackedConnection, number>,
   { present, idle }: BackendStates,

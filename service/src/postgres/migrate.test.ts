@@ -45,7 +45,7 @@ test('missing migrations are applied in order and exactly once, and other files 
   assert.deepEqual(await names(), ['0001-one.sql', '0002-two.sql', '0003-three.sql'])
 })
 
-test('migrations can be applied up to a number and continued later', async () => {
+test('migrations can be applied up to a number, and the rest later', async () => {
   assert.deepEqual(await run({ upTo: 1 }), ['0001-one.sql'])
   assert.deepEqual(await run(), ['0002-two.sql'])
 })
@@ -58,13 +58,13 @@ test('when many processes start at once, one of them applies each migration', as
   assert.equal((await db.pool.query('select from public.two')).rowCount, 1)
 })
 
-test('a migration that was changed after it was applied is refused by name', async () => {
+test('a migration that was changed after it was applied is refused, with its name', async () => {
   await run()
   await write('0001-one.sql', 'create table public.one (id bigint)')
   await assert.rejects(run(), failsWith(/0001-one\.sql was changed/))
 })
 
-test('a version starts on a newer database until a contract migration is applied, which the error names', async () => {
+test('a version starts on a newer database until a contract migration, which the error states, is applied', async () => {
   await write('0003-three.sql', 'select 1')
   await write('0004-contract-four.sql', 'drop table public.one')
   const startsEarlier = async () => {
@@ -152,7 +152,7 @@ test('contract migrations are applied only on request, and no role requires them
   })
 })
 
-test('a text is split into its statements', () => {
+test('the text of a migration is split into its statements', () => {
   const text = `-- one; two
     create table a (b text default 'x;''y'); select "c;d" from e; -- last
     create function f() returns void language plpgsql as $$ begin select 1; -- in

@@ -23,7 +23,7 @@ type Migration = {
   readonly name: string
   readonly text: string
   readonly checksum: string
-  /** The migration drops what the previous version uses. */
+  /** True: the migration drops what the previous version uses. */
   readonly contracts: boolean
 }
 
@@ -45,7 +45,10 @@ async function hasCitus(client: pg.PoolClient): Promise<boolean> {
   return found.rows.length > 0
 }
 
-/** Runs statements one after the other on the shards, because a migration may change a table after an update of all its rows. */
+/**
+ * Settings under which statements run on one shard after another, because a migration may change a table after an
+ * update of all its rows.
+ */
 const citusSettings = [
   "citus.multi_shard_modify_mode = 'sequential'",
   // Otherwise a table that refers to partners before it is sharded would become a table of the coordinator.
@@ -56,7 +59,7 @@ type MigrateOptions = {
   readonly folder?: string
   /** The last migration to apply, for tests of old data. */
   readonly upTo?: number
-  /** True to apply migrations that drop what the previous version uses. */
+  /** True: also applies migrations that drop what the previous version uses. */
   readonly contract?: boolean
   /** A migration that waits longer for a lock is rolled back and retried. */
   readonly lockTimeoutMs?: number
@@ -93,12 +96,12 @@ export async function migrate(pool: pg.Pool, options: MigrateOptions = {}): Prom
   return applied
 }
 
-/** `problem`: why this version cannot use the database. */
+/** `problem`: the reason why this version cannot use the database. */
 export type SchemaState = { readonly version: number; readonly problem: string | undefined }
 
 /**
- * Reads the highest migration of the database. This version can use a newer database, because migrations keep what the previous version
- * needs.
+ * Creates a check that reads the highest migration of the database. This version can use a newer database, because
+ * migrations keep what the previous version needs.
  */
 export function createSchemaCheck(pool: pg.Pool, folder = migrationsFolder): () => Promise<SchemaState> {
   const read = loadOnce(() => readMigrations(folder))
@@ -137,8 +140,8 @@ export async function requireMigrated(pool: pg.Pool, folder = migrationsFolder):
 }
 
 /**
- * Ignores the errors of concurrent `create table if not exists`: 23505, 42P07 or 42710, if another process has just created the row, the
- * table or the type.
+ * Ignores the errors of a concurrent `create table if not exists`: another process has just created the row (23505),
+ * the table (42P07) or the type (42710).
  */
 function ignoreConcurrentCreate(error: unknown): void {
   if (!new Set(['23505', '42P07', '42710']).has(sqlStateOf(error) ?? '')) throw error
@@ -177,7 +180,7 @@ async function applyWithRetries(
 
 const lockStates = new Set<string | undefined>([sqlState.lockNotAvailable, sqlState.deadlock])
 
-/** Runs `work` in a transaction while no other process migrates. */
+/** Runs `work` in a transaction with the lock of migrations: no other process migrates meanwhile. */
 async function locked<T>(client: pg.PoolClient, work: () => Promise<T>): Promise<T> {
   await client.query('begin')
   try {
@@ -199,7 +202,10 @@ async function record(client: pg.PoolClient, { number, name, checksum }: Applied
   await client.query('insert into public.schema_migrations values ($1, $2, $3, $4)', values)
 }
 
-/** Records the baseline in a database of the version before it. Refuses a database that lacks a migration of that version. */
+/**
+ * Records the baseline in a database that the last version before it created. Refuses a database that lacks a migration
+ * of that version.
+ */
 function recordBaseline(client: pg.PoolClient, migrations: readonly Migration[]): Promise<readonly string[]> {
   const baseline = migrations.filter(({ number }) => isBaseline(number))
   return locked(client, async () => {
@@ -262,7 +268,7 @@ async function refuseNewerDatabase(client: pg.PoolClient, migrations: readonly M
 // database with exactly those migrations, the baseline is only recorded as applied. The earlier rows stay, so that processes
 // of the previous version stay ready and can start again. Decision 0143.
 
-/** The numbers of the baseline continue the earlier numbers. */
+/** First number of the baseline. Its numbers continue those of the earlier migrations. */
 const first = 301
 export const baselineLast = 330
 
@@ -272,7 +278,8 @@ const isBeforeBaseline = (number: number): boolean => number < first
 type AppliedMigration = { readonly number: number; readonly name: string; readonly checksum: string }
 
 /**
- * Digests of all migrations before the baseline, for PostgreSQL and for Citus, each with both texts that 0046 has had.
+ * Digests of all migrations before the baseline: for PostgreSQL and for Citus, each with both versions of migration
+ * 0046.
  */
 const digests: ReadonlySet<string> = new Set([
   '2989999ecb2197f0f961c89596950164ee0d81aac767e0783f21d330e4fed1d6',
@@ -281,7 +288,7 @@ const digests: ReadonlySet<string> = new Set([
   'a4872b24aa3cf613ea60f59bea75310b0030523ab15cfc19a5ce52abf5344b43',
 ])
 
-/** Reports whether these are all migrations before the baseline, with their names and texts. */
+/** Reports whether these are exactly the migrations before the baseline, with their names and texts. */
 function completesVersionBefore(applied: readonly AppliedMigration[]): boolean {
   const lines = applied
     .toSorted((a, b) => a.number - b.number)

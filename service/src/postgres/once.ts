@@ -1,6 +1,7 @@
 /**
- * Runs an operation once per idempotency key. The row that it creates keeps the key for ever, under a unique constraint. A
- * concurrent duplicate waits at that constraint and gets the answer of the first request. A refused request does not use its key.
+ * Runs an operation once per idempotency key. The created row stores the key for ever, under a unique constraint. A
+ * concurrent duplicate waits at that constraint and gets the answer of the first request. A refused request does not
+ * use up its key.
  */
 import { Refusal } from '../kernel/api/index.ts'
 import { sqlState, sqlStateOf } from './errors.ts'
@@ -11,14 +12,14 @@ export type IdempotentRow = {
   readonly reference: string
 }
 
-/** Thrown by `make` to roll its transaction back, because another request has used the key. */
+/** Thrown by `make` to roll back its transaction, because another request has used the key. */
 export class KeyTaken extends Error {
   override readonly name = 'KeyTaken'
 }
 
 /**
- * Returns `row` if the key belongs to the same request. Refuses: idempotency_key_reused (422, names the reference) if it belongs to
- * another request. `pointer` leads to the key in the request.
+ * Returns `row` if the key belongs to the same request. Refuses: idempotency_key_reused (422, names the reference) if
+ * it belongs to another request. `pointer` points to the key in the request.
  */
 export function replayRow<T extends IdempotentRow>(row: T, requestFingerprint: string, pointer = '/idempotencyKey'): T {
   const { reference } = row
@@ -44,7 +45,7 @@ export function toRequestInProgress(error: unknown): unknown {
  */
 export async function oncePerKey<T extends IdempotentRow>(options: {
   readonly requestFingerprint: string
-  /** See `replayOf`. */
+  /** See `replayRow`. */
   readonly pointer?: string
   /** Finds the row of the key. Undefined: there is no row, or the request has no key. */
   readonly find: () => Promise<T | undefined>

@@ -1,6 +1,6 @@
 /**
- * Tables in weekly partitions by a UUID version 7. Partitions are created ahead of time and dropped as a whole. Both lock
- * the table exclusively, so they wait only briefly for the lock. The next run tries again.
+ * Tables that are partitioned by week, by a UUID version 7. Partitions are created ahead of time and dropped as a
+ * whole. Both lock the table exclusively, so they wait only briefly for the lock, and the next run retries.
  */
 import { assert, dayMs, firstIdOf, nilId } from '../kernel/index.ts'
 import type { Database } from './database.ts'
@@ -9,7 +9,7 @@ import { acrossPartners, unprepared, type Sql } from './sql.ts'
 import type { Tx } from './tx.ts'
 
 const weekMs = 7 * dayMs
-/** Monday, 5 January 1970, 00:00 UTC. */
+/** Monday, 5 January 1970, 00:00 UTC: the first start of a week. */
 const firstMondayMs = 4 * dayMs
 const lockTimeoutMs = 300
 
@@ -17,8 +17,8 @@ const monday = (moment: Date): Date =>
   new Date(Math.floor((moment.getTime() - firstMondayMs) / weekMs) * weekMs + firstMondayMs)
 
 /**
- * Builds a statement with names of tables and columns, which cannot be parameters. They come from migrations, never
- * from requests.
+ * Creates a statement from text, because names of tables and columns cannot be parameters. They come from migrations,
+ * never from requests.
  */
 function statement(text: string): Sql {
   return unprepared({ parts: [text], values: [] })
@@ -76,7 +76,7 @@ async function succeedsNow(work: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Creates missing weeks from `moment` to `weeksAhead` weeks later. Returns their number. */
+/** Creates the missing weeks from `moment` to `weeksAhead` weeks later. Returns the number of created weeks. */
 export async function ensureWeeks(db: Database, table: string, moment: Date, weeksAhead: number): Promise<number> {
   const existing = await listWeeks(db, table)
   const first = monday(moment).getTime()
@@ -118,7 +118,10 @@ export async function dropWeek(
   return (await succeedsNow(db.transaction(work, { lockTimeoutMs }))) && dropped
 }
 
-/** Deletes about `rowsMax` rows of the default partition before an id, partner by partner. Returns their number. */
+/**
+ * Deletes about `rowsMax` rows with smaller ids than `before` from the default partition, partner by partner. Returns
+ * the number of deleted rows.
+ */
 export async function deleteDefault(
   tx: Tx,
   { table, column, before, rowsMax }: { table: string; column: string; before: string; rowsMax: number },

@@ -1,7 +1,7 @@
 /**
- * Moves all rows of a partner to another database (docs/operations.md, "Move a partner"). Finds the tables in the catalogue, so that
- * tables of later migrations are included. The tidy rules cannot read these statements, because their names come from the catalogue.
- * Each statement names the partner.
+ * Moves all rows of a partner to another database (docs/operations.md, "Move a partner"). Finds the tables in the
+ * catalogue, so that tables of later migrations are included. The tidy rules cannot check these statements, because
+ * their names come from the catalogue. Each statement has a condition on the partner.
  */
 import { ownJson } from '@partner-payments/wire'
 import { assert } from '../kernel/index.ts'
@@ -31,7 +31,10 @@ type CatalogTable = {
   readonly ownParent: readonly string[]
 }
 
-/** Builds a statement. `$` stands for the next value. Names come from the catalogue, because they cannot be parameters. */
+/**
+ * Creates a statement from text. `$` stands for the next value. Names come from the catalogue, because they cannot be
+ * parameters.
+ */
 const statement = (text: string, ...values: readonly unknown[]): Sql => unprepared({ parts: text.split('$'), values })
 const quoted = (name: string): string => {
   assert(/^[a-z_0-9]+(\.[a-z_0-9]+)?$/.test(name), `invalid name in the catalogue: ${name}`)
@@ -39,8 +42,8 @@ const quoted = (name: string): string => {
 }
 
 /**
- * Lists the tables with partner rows in the order of insertion: parents first, tables without a foreign key last. Before a transaction
- * adds a row to a table without a foreign key, it changes a row of another table.
+ * Lists the tables with partner rows in the order of insertion: parents first, tables without a foreign key last.
+ * Before a transaction inserts a row into a table without a foreign key, it changes a row of another table.
  */
 export async function partnerTables(tx: Tx): Promise<readonly PartnerTable[]> {
   const found = await tx.rows<CatalogTable>(
@@ -91,8 +94,8 @@ export async function useSnapshot(tx: Tx): Promise<void> {
 }
 
 /**
- * Locks the partner, so that no row that refers to it can be inserted, and then its rows, so that no other transaction changes them.
- * At read committed, because each lock then sees the latest commits.
+ * Locks the partner, so that no row that refers to it can be inserted, and then its rows, so that no other transaction
+ * changes them. Runs at read committed, so that each lock sees the latest commits.
  */
 export async function lockPartnerRows(tx: Tx, tables: readonly PartnerTable[], partnerId: string): Promise<void> {
   for (const { name, partnerColumn, orderBy } of tables)

@@ -1,4 +1,4 @@
-/** Erasing declared columns and records by their age, on a real database. */
+/** Erasure of declared columns, and of records by their age, on a real database. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
@@ -16,7 +16,7 @@ const start = Date.parse('2020-01-01T00:00:00Z')
 let letter = 0
 const personal = { table: 'kept.letters', by: 'id', erased: { name: '', note: null, party: '{}' } } as const
 
-/** Creates letters of a new partner, a day apart, which end after so many days. Null: not ended. */
+/** Creates letters of a new partner, a day apart, which end after this number of days. Null: not ended. */
 async function letters(...ended: readonly (number | null)[]) {
   const partnerId = newId()
   const rows = ended.map((days) => ({
@@ -36,7 +36,7 @@ async function letters(...ended: readonly (number | null)[]) {
 const whole = { name: 'Ada', note: 'to Ada', party: '{"name": "Ada"}' }
 const erased = { name: '', note: null, party: '{}' }
 
-test('erases the declared columns of the given rows of one partner, and does not write erased rows again', async () => {
+test('an erasure clears the declared columns in rows of one partner, and does not write erased rows again', async () => {
   const [mine, other] = [await letters(1, 1), await letters(1)]
   assert.equal(await erasePersonal(db, personal, mine.partnerId, [...mine.ids.slice(1), ...other.ids]), 1)
   assert.deepEqual(await mine.read(), [whole, erased])
@@ -49,7 +49,7 @@ test('erases the declared columns of the given rows of one partner, and does not
 const page = { afterId: nilId, beforeId: newId(), endedBefore: new Date(start + 100 * dayMs), rowsMax: 2 }
 const isOver: RetainedTable['isOver'] = ({ endedBefore }) => sql`ended_at < ${endedBefore}`
 
-test('erases the ended records of a page, and returns the page in order', async () => {
+test('the records of a page whose retention has ended are erased, and the page is returned in order', async () => {
   const { partnerId, ids, read } = await letters(null, 50, 50)
   const kept: RetainedTable = { table: 'kept.letters', isOver, personal: [personal] }
   const looked = await db.transaction((tx) => eraseKept(tx, kept, { ...page, partnerId }))
@@ -63,13 +63,13 @@ test('erases the ended records of a page, and returns the page in order', async 
   assert.deepEqual(await read(), [whole, erased, whole])
 })
 
-test('deletes the row if no columns are declared', async () => {
+test('a record is deleted if its table declares no columns', async () => {
   const { partnerId, read } = await letters(50, 150)
   await db.transaction((tx) => eraseKept(tx, { table: 'kept.letters', isOver }, { ...page, partnerId }))
   assert.deepEqual(await read(), [whole])
 })
 
-test('an invalid column name is refused', async () => {
+test('an invalid table name in a declaration is refused', async () => {
   const bad = { ...personal, table: 'kept.letters; drop table kept.letters' }
   await assert.rejects(erasePersonal(db, bad, newId(), [newId()]), /invalid name in a declaration/)
 })

@@ -1,6 +1,7 @@
 /**
- * Columns with personal data, records that are erased by age, and columns with sealed values. They are declared beside the code that
- * writes them. The statements that erase, count and replace them are here, for all tables.
+ * Declarations of columns with personal data, of records that are erased by age, and of columns with sealed values.
+ * They are next to the code that writes the columns. The statements that erase, count and replace the values are here,
+ * for all tables.
  */
 import { acrossPartners, columnValues, noSql, type Sql, sql } from './sql.ts'
 import type { Tx } from './tx.ts'
@@ -34,11 +35,14 @@ export async function erasePersonal(
     where target.partner_id = ${partnerId} and target.${sqlName(by)} = any(${ids}::uuid[]) and (${joinFragments(holds, sql` or `)})`)
 }
 
-/** A table of records that name people but do not belong to a customer. They are erased by age (docs/decisions/0055-erasure.md). */
+/**
+ * A table of records that contain names of people but do not belong to a customer. They are erased by age
+ * (docs/decisions/0055-erasure.md).
+ */
 export type RetainedTable = {
   /** `schema.table`. Its rows have an `id` that begins with their time. */
   readonly table: string
-  /** Reports whether the retention of a row has ended. */
+  /** Creates a condition that is true if the retention of a row has ended. */
   readonly isOver: (page: Pick<RetainedPage, 'partnerId' | 'endedBefore'>) => Sql
   /** Columns to erase. Absent: the whole row is deleted. */
   readonly personal?: readonly PersonalColumns[]
@@ -46,17 +50,17 @@ export type RetainedTable = {
 
 type RetainedPage = {
   readonly partnerId: string
-  /** Records after this id and before `beforeId`. */
+  /** The page has records with ids after this one and before `beforeId`. */
   readonly afterId: string
   readonly beforeId: string
   /** Records that ended before this time are erased. */
   readonly endedBefore: Date
   readonly rowsMax: number
 }
-/** `isOver`: the record is erased. Otherwise a later pass checks it again. */
+/** `isOver`: the retention has ended and the record is erased. Otherwise a later pass checks it again. */
 type KeptRecord = { readonly id: string; readonly isOver: boolean }
 
-/** Erases the ended records of a page. Returns the whole page in the order of the ids. */
+/** Erases the records of a page whose retention has ended. Returns the whole page in the order of the ids. */
 export async function eraseKept(
   tx: Tx,
   { table, isOver, personal }: RetainedTable,
@@ -76,7 +80,7 @@ export async function eraseKept(
 
 const nameForm = /^[a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*)?$/
 
-/** Creates a fragment of a declared name, never of input. */
+/** Creates a fragment from a declared name. Never call it with input. */
 function sqlName(name: string): Sql {
   assert(nameForm.test(name), `invalid name in a declaration: ${name}`)
   return { parts: [name], values: [] }
@@ -85,7 +89,7 @@ function sqlName(name: string): Sql {
 const joinFragments = (fragments: readonly Sql[], separator = sql`, `): Sql =>
   fragments.reduce((list, fragment, index) => (index === 0 ? fragment : sql`${list}${separator}${fragment}`), noSql)
 
-/** Reads a column of the row with the sealed value, by name. */
+/** Returns a column of the row with the sealed value, by the column's name. */
 export type Cell = (column: string) => string
 
 export type SealedColumn = {
@@ -94,13 +98,13 @@ export type SealedColumn = {
   readonly column: string
   /** The columns that identify a row, in the order of the primary key. Only `partner_id` if a partner has a single row. */
   readonly key: Readonly<Record<string, 'uuid' | 'text'>>
-  /** The rows do not belong to a partner. They are resealed with the first partner that a command processes. */
+  /** True: the rows do not belong to a partner. A command reseals them with the first partner that it processes. */
   readonly isShared?: true
   /** Returns the context that binds the value to its row (`Sealer`). `cell` reads the columns of `key`. */
   readonly contextOf: (partnerId: string, cell: Cell) => readonly string[]
 }
 
-/** `id`: the key of the row as JSON, unique for its partner. */
+/** `id`: the primary key of the row as JSON, unique within its partner. */
 type SealedValue = { readonly id: string; readonly sealed: Buffer; readonly context: readonly string[] }
 type ResealedValue = Pick<SealedValue, 'id' | 'sealed'> & { readonly resealed: Buffer }
 
@@ -111,7 +115,7 @@ const belongsTo = ({ isShared }: SealedColumn, partnerId: string): Sql =>
 
 export const sealedColumnName = ({ table, column }: SealedColumn): string => `${table}.${column}`
 
-/** Counts the values under each key, of all partners. Bytes 2 to 5 of a sealed value are the id of its key. */
+/** Counts the values of all partners under each master key. Bytes 2 to 5 of a sealed value are the id of its key. */
 export function countByKey(
   tx: Tx,
   { table, column }: SealedColumn,
@@ -158,7 +162,7 @@ export async function valuesUnderOtherKeys(
   })
 }
 
-/** Replaces the values that are unchanged since they were read. Returns their number. */
+/** Replaces the values that are unchanged since they were read. Returns the number of replaced values. */
 export function replaceValues(
   tx: Tx,
   declared: SealedColumn,

@@ -46,7 +46,7 @@ const due = (after = '00000000-0000-0000-0000-000000000000') =>
     select partner_id from public.work where partner_id > ${after} and ${whose()} order by partner_id`,
   )
 
-test('when a shard does not answer, a due-work scan finds the work of the other partners', async () => {
+test('a due-work scan finds the work of the other partners if a shard does not answer', async () => {
   const rows = await db.rows<{ partnerId: string }>(due())
   assert.deepEqual(
     rows.map(({ partnerId }) => partnerId),
@@ -55,12 +55,12 @@ test('when a shard does not answer, a due-work scan finds the work of the other 
   assert.equal((await db.row<{ partnerId: string }>(due()))?.partnerId, first)
 })
 
-test('a scan whose result must be complete fails as a whole', async () => {
+test('a scan across all partners fails if a shard does not answer', async () => {
   const statement = acrossPartners('counts all work', sql`select count(*) from public.work where due_at > ${0}`)
   await assert.rejects(db.rows(statement), { name: 'Unreachable' })
 })
 
-test('a statement about the lost partner fails', async () => {
+test("a statement of one partner fails if the partner's shard does not answer", async () => {
   await assert.rejects(db.rows(sql`select due_at from public.work where partner_id = ${away}`), { name: 'Unreachable' })
 })
 

@@ -5,12 +5,12 @@ import { assert } from '../kernel/index.ts'
 export type Sql = {
   readonly parts: readonly string[]
   readonly values: readonly unknown[]
-  /** Parsed and planned at each execution instead of once per connection. */
+  /** True: PostgreSQL parses and plans the statement at each execution instead of once per connection. */
   readonly unprepared?: true
-  /** Reads the rows of all partners. */
+  /** Set if the statement reads the rows of all partners. */
   readonly scan?: Scan
 }
-/** `ofPartner`: creates the same statement for one partner, if a partner's rows can be read alone. */
+/** `ofPartner`: creates the same statement for one partner. Absent: the rows of one partner cannot be read alone. */
 export type Scan = { readonly reason: string; readonly ofPartner?: (partnerId: string) => Sql }
 export type Statement = { readonly name: string; readonly text: string; readonly values: readonly unknown[] }
 
@@ -44,8 +44,8 @@ export function sql(strings: TemplateStringsArray, ...holes: readonly unknown[])
 export const noSql: Sql = { parts: [''], values: [] }
 
 /**
- * Creates a condition on `partner_id` for the partners of a batch. A batch of one partner compares with a constant, by which a
- * sharded database finds the shard. Batches of several partners occur only if the database is not sharded.
+ * Creates a condition on `partner_id` for the partners of a batch. For one partner it compares with a constant, by
+ * which a sharded database finds the shard. Batches of several partners occur only if the database is not sharded.
  */
 export function ofPartners(partnerIds: readonly string[], column: Sql = sql`partner_id`): Sql {
   const [first, ...others] = new Set(partnerIds)
@@ -53,15 +53,15 @@ export function ofPartners(partnerIds: readonly string[], column: Sql = sql`part
   return others.length === 0 ? sql`${column} = ${first}` : sql`${column} = any(${[first, ...others]}::uuid[])`
 }
 
-/** Reads the values of one column of `rows`, for `unnest`: `columnOf(rows)('name')`. */
+/** Returns the values of one column of `rows`, for `unnest`: `columnValues(rows)('name')`. */
 export const columnValues =
   <Row>(rows: readonly Row[]) =>
   <K extends keyof Row>(name: K): Row[K][] =>
     rows.map((row) => row[name])
 
 /**
- * Creates a condition for a statement that joins the rows of a batch by `partner_id`. A batch of one partner also compares with a
- * constant, by which a sharded database finds the shard. Otherwise the join is the condition.
+ * Creates a condition for a statement that joins the rows of a batch by `partner_id`. For one partner it compares with
+ * a constant, by which a sharded database finds the shard. Otherwise it is `true`, because the join is the condition.
  */
 export function ofOnePartner(partnerIds: readonly string[], column: Sql = sql`partner_id`): Sql {
   const [first, ...others] = new Set(partnerIds)
@@ -77,7 +77,7 @@ export const unprepared = (statement: Sql): Sql => ({ ...statement, unprepared: 
 /**
  * Marks a statement that reads the rows of all partners. On a sharded database it runs on every shard, and fails if one
  * shard does not answer. `npm run docs` lists these statements with their reasons; `test/tidy` refuses a statement that
- * neither names its partner nor is marked.
+ * has neither a condition on the partner nor this mark.
  */
 export const acrossPartners = (reason: string, statement: Sql): Sql => ({ ...statement, scan: { reason } })
 

@@ -9,8 +9,8 @@ import { sql } from './sql.ts'
 import type { Tx } from './tx.ts'
 
 /**
- * Rows of the smallest table that is analysed, because every plan is fast in smaller tables. Larger tables are analysed each time that
- * they have doubled.
+ * Minimum number of changed rows for which a table is analysed, because every plan is fast in smaller tables. Larger
+ * tables are analysed each time that they have doubled.
  */
 const rowsMin = 500
 const tablesMax = 10
@@ -18,7 +18,7 @@ const tablesMax = 10
 type Grown = { readonly schema: string; readonly name: string }
 
 /**
- * Analyses grown tables and returns their number. Concurrent processes skip the tables of each other. Does not use the view
+ * Analyses grown tables and returns their number. Skips tables that another process is analysing. Does not use the view
  * `pg_stat_user_tables`, which would also add up the counts of all indexes.
  */
 export async function analyseGrownTables(db: Pick<Database, 'rows' | 'pool'>, log: Log): Promise<number> {

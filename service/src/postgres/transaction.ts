@@ -1,4 +1,4 @@
-/** One transaction: `begin`, the statements, `commit` or `rollback`, pipelined on one connection. */
+/** Runs one transaction: `begin`, the statements, and `commit` or `rollback`, pipelined on one connection. */
 import { Unreachable } from '../kernel/api/index.ts'
 import { assert } from '../kernel/index.ts'
 import { classify, isReadOnly, sqlState, sqlStateOf } from './errors.ts'
@@ -16,7 +16,7 @@ import {
 import { sql, type Sql } from './sql.ts'
 
 export type TransactionOptions<P = undefined> = {
-  /** Overrides the limit of the pool. */
+  /** Overrides the lock timeout of the pool. */
   readonly lockTimeoutMs?: number
   /** Forbids sequential scans where an index can be used, also of tables that the planner estimates as small. */
   readonly byIndex?: boolean
@@ -26,8 +26,8 @@ export type TransactionOptions<P = undefined> = {
    */
   readonly planOnce?: boolean
   /**
-   * Statements that are sent together with `begin`; `work` gets the result. Must be reads, or one write that may be committed
-   * alone: if `begin` fails but the write succeeds, the outcome is unknown (`Unreachable`).
+   * Sends statements together with `begin`; `work` gets the result. They must be reads, or one write that may be
+   * committed alone: if `begin` fails but the write succeeds, the outcome is unknown (`Unreachable`).
    */
   readonly before?: (tx: Tx) => Promise<P>
 }
@@ -40,7 +40,7 @@ type CommitResult<T> = {
   readonly changes: ReadonlySet<string>
 }
 
-/** Lock limit that every transaction sends to the shards of a sharded database. */
+/** Lock timeout that every transaction sends to the shards of a sharded database. */
 type ShardSettings = { readonly lockTimeoutMs: number }
 type Limits = Omit<TransactionOptions, 'before'> & { readonly shardSettings: ShardSettings | undefined }
 
@@ -63,8 +63,9 @@ async function begin({ run }: Connection, limits: Limits): Promise<void> {
 }
 
 /**
- * Tries the transaction once. Sends statements without waiting for earlier answers (the driver's pipeline). `work` starts only after
- * `begin` has succeeded, because otherwise each statement would be a separate transaction.
+ * Runs the transaction once, without retries. Sends statements without waiting for earlier answers (the driver's
+ * pipeline). `work` starts only after `begin` has succeeded, because otherwise each statement would be a separate
+ * transaction.
  */
 export async function attempt<T, P>(
   connect: Connect,
@@ -120,7 +121,10 @@ export async function attempt<T, P>(
   }
 }
 
-/** Finds the cause of a failed transaction: the first failed write, because later statements only report the failed transaction. */
+/**
+ * Finds the cause of a failed transaction: the first queued write that failed. Later statements only report that the
+ * transaction has failed.
+ */
 async function causeOf(error: unknown, sent: readonly SentWrite[]): Promise<unknown> {
   if (sqlStateOf(error) !== sqlState.inFailedTransaction) return error
   const outcomes = await Promise.allSettled(sent.map(({ result }) => result))
@@ -135,16 +139,16 @@ async function causeOf(error: unknown, sent: readonly SentWrite[]): Promise<unkn
 type FlushMark = number
 
 export type UnflushedTx = Tx & {
-  /** Marks all unflushed writes of this process so far. */
+  /** Returns a mark after all unflushed writes of this process so far. */
   readonly mark: () => FlushMark
-  /** Resolves when the marked writes are durable, at once if a durable commit has followed them. */
+  /** Resolves when the writes before the mark are durable: at once if a durable commit has followed them. */
   readonly flushed: (mark: FlushMark) => Promise<void>
 }
 
 type Durability = {
   readonly unflushed: UnflushedTx
   readonly mark: () => FlushMark
-  /** Records the end of a durable commit that began after `mark`. */
+  /** Records that a durable commit has ended that began after `mark`. */
   readonly flushedUpTo: (mark: FlushMark) => void
 }
 

@@ -13,7 +13,7 @@ export type Tx = {
   /** The database is sharded by partner: a statement names one partner, or is a scan across all partners. */
   readonly sharded: boolean
   readonly rows: <T extends object = Row>(statement: Sql) => Promise<readonly T[]>
-  /** Reads at most one row. Undefined: there is no row. */
+  /** Returns the first row. Undefined: there is none. */
   readonly row: <T extends object = Row>(statement: Sql) => Promise<T | undefined>
   /** Returns the number of affected rows. */
   readonly run: (statement: Sql) => Promise<number>
@@ -23,8 +23,8 @@ export type Tx = {
    */
   readonly later: (statement: Sql, rowsExpected?: number) => void
   /**
-   * Registers a hint that runs once after the commit, even if it is registered several times. A hint may be lost with the process,
-   * so the work must also be found without it. Only within a transaction.
+   * Registers a hint that runs once after the commit, even if it is registered several times. A hint is lost if the
+   * process ends before it runs, so the work must also be found without it. Only within a transaction.
    */
   readonly afterCommit: (hint: Hint) => void
 }
@@ -110,7 +110,7 @@ export function inOneWrite<T>({ connection: { stream } }: pg.PoolClient, write: 
   }
 }
 
-/** A connection of the pool whose statements `liveness.ts` watches. */
+/** A connection of the pool. `liveness.ts` watches its statements. */
 export type Connection = {
   readonly client: pg.PoolClient
   readonly send: Send
@@ -126,8 +126,8 @@ type QueuedWrite = { readonly statement: Sql; readonly rowsExpected: number | un
 export type SentWrite = QueuedWrite & { readonly result: Promise<{ readonly count: number }> }
 
 /**
- * Sends the statements of one transaction. `sent` holds the results of queued writes, which the commit must check. `changes` holds the texts
- * of the statements that changed rows.
+ * Sends the statements of one transaction. `sent` holds the results of queued writes, which must be checked before the
+ * commit. `changes` holds the texts of the statements that changed rows.
  */
 export function createPipeline({ client, send: sendOn, run }: Connection, sharded: boolean) {
   let queued: QueuedWrite[] = []
@@ -191,7 +191,10 @@ function quoted(text: string): string {
 let lastTime: Date | undefined
 let lastTimeText = ''
 
-/** Caches the text of the last Date, which the rows of a batch mostly share, because `toISOString` is slow. */
+/**
+ * Formats a Date as ISO text. Caches the last one, which the rows of a batch mostly share, because `toISOString` is
+ * slow.
+ */
 function timeText(time: Date): string {
   if (time !== lastTime) {
     lastTime = time
@@ -224,7 +227,7 @@ function arrayLiteral(values: readonly unknown[]): string {
   return `${text}}`
 }
 
-/** Converts a value for the driver, which converts the other types itself. */
+/** Converts arrays and times to literals for the driver, which converts the other types itself. */
 export function literal(value: unknown): unknown {
   if (Array.isArray(value)) return arrayLiteral(value)
   return value instanceof Date ? timeText(value) : value

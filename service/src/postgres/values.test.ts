@@ -1,4 +1,4 @@
-/** Values, errors and statements without a server. */
+/** Values, errors and statements, without a server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AssertionFailure } from '../kernel/index.ts'
@@ -29,7 +29,7 @@ test('fragments compose at any depth, and their parameters are numbered in order
   })
 })
 
-test('an object is a parameter unless the tag made it', () => {
+test('an object is a parameter unless the sql tag created it', () => {
   const date = new Date(0)
   const look = { parts: 'x' }
   assert.deepEqual(sent(sql`select ${date}, ${look}, ${[1, 2]}`).values, [date, look, [1, 2]])
@@ -50,25 +50,25 @@ test('the name of a statement depends on its text and not on its values', () => 
 const error = (fields: object, message = 'x') => Object.assign(new Error(message), fields)
 const codeOf = (thrown: unknown) => (thrown instanceof Unreachable ? thrown.code : undefined)
 
-test('the code of an error shows that the server is unavailable', () => {
+test('an error with the code of an unavailable server is converted to Unreachable', () => {
   for (const code of ['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', '08006', '57P01', '57P03', '53300'])
     assert.equal(codeOf(classify(error({ code }))), 'downstream_unreachable', code)
   assert.equal(codeOf(classify(error({ code: 'ETIMEDOUT' }))), 'downstream_timeout')
 })
 
-test('the code of an error shows that the server cannot store', () => {
+test('an error with the code of a server that cannot store data is converted to storage_unavailable', () => {
   for (const code of ['25006', '53100', '53200', '58030'])
     assert.equal(codeOf(classify(error({ code }))), 'storage_unavailable', code)
   assert.equal(isReadOnly(classify(error({ code: '25006' }))), true)
   assert.equal(isReadOnly(classify(error({ code: '53100' }))), false)
 })
 
-test('other errors are returned unchanged', () => {
+test('an error that is not an outage is returned unchanged', () => {
   const others = [error({ code: sqlState.uniqueViolation }), error({}), new Refusal('not_found'), 'text', undefined]
   for (const other of others) assert.equal(classify(other), other)
 })
 
-test('a constraint is recognised by its name, with or without the number of its shard', () => {
+test('a violated constraint is recognised by its name, with or without the number of a shard', () => {
   const violation = (constraint: string) => error({ code: sqlState.uniqueViolation, constraint })
   const is = (thrown: unknown) => violates(thrown, sqlState.uniqueViolation, 'payouts_key')
   assert.deepEqual(
@@ -102,7 +102,7 @@ const row: IdempotentRow = { requestFingerprint: 'h', reference: 'R-1' }
 const refusedAs = (code: string) => (error: unknown) => error instanceof Refusal && error.code === code
 const neverMade = () => assert.fail('make must not run')
 
-/** `find` returns these, one per call. */
+/** Creates a `find` that returns these answers, one per call. */
 const findReturns = (...answers: readonly (IdempotentRow | undefined)[]) => {
   const left = [...answers]
   return () => Promise.resolve(left.shift())
@@ -128,7 +128,7 @@ test('a concurrent duplicate gets the answer of the request that used the key fi
   })
 })
 
-test('another request with a used key is refused with the reference, before and after a race', async () => {
+test('another request with a used key is refused with the reference of the first, also after a race', async () => {
   const named = (error: unknown) => {
     assert.ok(error instanceof Refusal && error.code === 'idempotency_key_reused')
     assert.match(error.detail, /R-1/)
@@ -139,7 +139,7 @@ test('another request with a used key is refused with the reference, before and 
   await assert.rejects(oncePerKey({ requestFingerprint: 'other', find: findReturns(undefined, row), make }), named)
 })
 
-test('409 with Retry-After when a duplicate does not end in time, or ended without a row', async () => {
+test('409 with Retry-After when the first request with the key does not end in time, or ends without a row', async () => {
   const late = Object.assign(new Error('lock'), { code: sqlState.lockNotAvailable })
   for (const failure of [late, new KeyTaken()])
     await assert.rejects(

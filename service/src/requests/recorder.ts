@@ -1,6 +1,6 @@
 /**
- * Collects answered requests in memory and writes them in batches, after the answers. A kill loses what is in memory:
- * at most a second of requests.
+ * Collects answered requests in memory and writes them in batches, after the answers. If the process is killed, the
+ * requests in memory are lost: at most those of a second.
  */
 import type { Access } from '../access/index.ts'
 import type { Caller } from '../kernel/api/index.ts'
@@ -11,15 +11,21 @@ import * as store from './store.ts'
 
 const flushMs = secondMs
 const rowsPerFlushMax = 1000
-/** Rows in memory, about 10 MB. Further requests are counted as dropped. */
+/** Maximum number of rows in memory, about 10 MB. Further requests are counted as dropped. */
 export const rowsInMemoryMax = 20_000
-/** Refused requests recorded for each API key in a minute, because a stranger who knows the key could fill the partner's log. */
+/**
+ * Maximum number of refused requests that are recorded for each API key in a minute, because a stranger who knows the
+ * key could fill the partner's log.
+ */
 export const refusedPerKeyMax = 60
-/** Bounds the lookups of invented API keys. */
+/** Maximum number of refused requests in a minute, which limits the lookups of invented API keys. */
 const refusedMax = 600
 
 export type RequestRecorder = {
-  /** Records a request, without waiting. Without a caller it records only a 401 with a known API key. */
+  /**
+   * Records a request, without waiting. Without a caller it records a request only if it was refused with 401 and has a
+   * known API key.
+   */
   readonly record: (
     request: AnsweredRequest,
     sent: { readonly caller?: Caller | undefined; readonly apiKey?: string | undefined },
@@ -81,8 +87,9 @@ export function createRequestRecorder(deps: RecorderDeps): RequestRecorder {
 type RequestRows = readonly store.RequestRow[]
 
 /**
- * Holds the rows in memory until they are stored. A batch is one transaction, and is repeated with the same rows: if its answer was lost
- * after the commit, the repetition violates the primary key, and all rows are stored already.
+ * Holds the rows in memory until they are stored. A batch is one transaction. A failed batch is written again with the
+ * same rows. If only its answer was lost after the commit, the second attempt violates the primary key, which shows
+ * that all rows are stored.
  */
 function createWaitingRows({ db, clock, log, dropped }: RecorderDeps) {
   const warn = createWarning(clock, log)
@@ -136,18 +143,18 @@ const writeBatch = (db: Database, rows: RequestRows): Promise<void> =>
     await store.addSums(tx, sumRows(rows))
   })
 
-/** Logs at most one line a minute while the database does not answer. */
+/** Creates a function that logs at most one warning a minute while the database does not answer. */
 function createWarning(clock: Clock, log: Log): (error: unknown) => void {
   let quietUntilMs = 0
   return (error) => {
     const nowMs = clock.now().getTime()
     if (nowMs < quietUntilMs && nowMs >= quietUntilMs - minuteMs) return
     quietUntilMs = nowMs + minuteMs
-    log.warn({ err: error }, 'request log not written; its rows wait in memory')
+    log.warn({ err: error }, 'request log not written; its rows stay in memory')
   }
 }
 
-/** Counts refused signatures of each key in windows of a minute. */
+/** Limits the recorded requests with refused signatures, for each key in windows of a minute. */
 function createRefusedLimit(clock: Clock): (apiKey: string) => boolean {
   let counts = new Map<string, number>()
   let total = 0

@@ -1,4 +1,4 @@
-/** The request log on a real database: bounds, sums, retention and the plans of its reads. */
+/** The request log on a real database: limits, sums, retention and the plans of its reads. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createManualClock } from '../../../test/support/clock.ts'
@@ -47,7 +47,7 @@ const answer = {
   userAgent: 'test',
 }
 
-test('two concurrent processes count each row exactly once, and never mix partners', async () => {
+test('two concurrent processes count each request exactly once, for its own partner', async () => {
   const [one, other] = [await start(), await start()]
   for (let each = 0; each < 5; each += 1) {
     one.recorder.record({ ...answer, durationMs: each }, { caller: one.caller })
@@ -65,7 +65,7 @@ test('two concurrent processes count each row exactly once, and never mix partne
   assert.deepEqual(await one.requests.problems(other.partnerId, {}), [])
 })
 
-test('parameters that may name a person, and control characters, are not stored', async () => {
+test('parameters that may identify a person, and control characters, are not stored', async () => {
   const { recorder, requests, partnerId, caller } = await start()
   const params = { id: 'ann@example.com', reference: 'order-1' }
   recorder.record({ ...answer, params, pointer: '/a\u0000\ud800', userAgent: `x${'y'.repeat(999)}` }, { caller })
@@ -92,7 +92,7 @@ test('refused signatures of a known key are limited, and refused signatures of a
   assert.equal(await count(), BigInt(refusedPerKeyMax + 1))
 })
 
-/** A recorder whose database first does what `fail` says. */
+/** Creates a recorder whose database calls `fail` until `state.fails` is false. */
 async function startUnsteady(fail: (write: () => Promise<unknown>) => Promise<never>) {
   const { requests, partnerId, caller } = await start()
   const warnings: unknown[] = []
@@ -114,7 +114,7 @@ async function startUnsteady(fail: (write: () => Promise<unknown>) => Promise<ne
   return { recorder, requests, partnerId, caller, warnings, drops, count, state }
 }
 
-test('memory is limited, dropped rows are counted, and a failed write is repeated', async () => {
+test('rows beyond the memory limit are dropped and counted, and a failed write is repeated', async () => {
   const { recorder, caller, count, drops, state } = await startUnsteady(() =>
     Promise.reject(new Error('the connection was lost')),
   )
@@ -126,7 +126,7 @@ test('memory is limited, dropped rows are counted, and a failed write is repeate
   assert.equal(await count(), BigInt(rowsInMemoryMax))
 })
 
-test('only the row that the database refuses is dropped', async () => {
+test('a row that the database refuses is dropped without the other rows of its batch', async () => {
   const { recorder, requests, partnerId, caller, drops } = await start()
   for (let each = 0; each < 50; each += 1)
     recorder.record({ ...answer, requestId: each === 17 ? 'a\u0000' : `good-${each}` }, { caller })
@@ -166,7 +166,7 @@ test('a database that does not answer causes one warning a minute', async () => 
   assert.equal(await count(), 1n)
 })
 
-test('a page with filters reads a limited number of rows, and the next page continues', async () => {
+test('a page with filters reads a limited number of rows, and the next page continues after them', async () => {
   const { recorder, requests, partnerId, caller } = await start()
   recorder.record({ ...answer, operation: 'getPayout' }, { caller })
   for (let each = 0; each < rowsPerPageMax; each += 1) recorder.record(answer, { caller })
@@ -177,7 +177,7 @@ test('a page with filters reads a limited number of rows, and the next page cont
   assert.deepEqual([second.data.length, second.hasMore], [1, false])
 })
 
-test('pages follow each other without gaps, filters select, and each read uses an index', async () => {
+test('the pages contain each request once, filters select requests, and each read uses an index', async () => {
   const { recorder, requests, partnerId, caller } = await start()
   for (let each = 0; each < 3000; each += 1) {
     const failed = each % 1000 === 0 ? { status: 500, code: 'internal_error' } : {}

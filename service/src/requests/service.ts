@@ -13,7 +13,7 @@ const sumDays = 396
 const periodDaysMax = 31
 const weeksAhead = 8
 const rowsPerStepMax = 1000
-/** Rows that a page with filters reads, in some milliseconds. */
+/** Maximum number of rows that a page with filters reads, which takes some milliseconds. */
 export const rowsPerPageMax = 5000
 
 export type LoggedRequest = store.RequestRow & { readonly at: Date }
@@ -39,9 +39,9 @@ export type Requests = {
   readonly list: (partnerId: string, query: RequestQuery) => Promise<Page<LoggedRequest>>
   /** Reads a request. Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<LoggedRequest>
-  /** Counts the problems of a period. Refuses: validation_failed (a period of more than 31 days). */
+  /** Adds up the problems of a period. Refuses: validation_failed (a period of more than 31 days). */
   readonly problems: (partnerId: string, period: PeriodQuery) => Promise<readonly RequestProblem[]>
-  /** Counts the requests of a period. Refuses: validation_failed (a period of more than 31 days). */
+  /** Adds up the requests of a period. Refuses: validation_failed (a period of more than 31 days). */
   readonly sums: (partnerId: string, period: PeriodQuery) => Promise<readonly store.OperationSum[]>
   /** Runs one step of retention. Returns the number of dropped weeks and rows. */
   readonly retain: () => Promise<number>
@@ -91,7 +91,7 @@ export function createRequests(deps: RequestsDeps): Requests {
 
 const withTime = (row: store.RequestRow): LoggedRequest => ({ ...row, at: idTime(row.id) })
 
-/** Finds the cure of a problem. Problems of an earlier version may be unknown. */
+/** Returns the description and remedy of a problem. A problem of an earlier version may be unknown. */
 function problemCure(code: string) {
   const known = problems[code as ProblemCode] as (typeof problems)[ProblemCode] | undefined
   const { status = 400, title = code, detail = '' } = known ?? {}
@@ -99,8 +99,8 @@ function problemCure(code: string) {
 }
 
 /**
- * Reads a period of whole days, the last one exclusive, within the retention. A period with one end only has the largest length,
- * or the default length if only its end is given.
+ * Parses a period of whole days, the last one exclusive, within the retention. If only the start is given, the period
+ * has the maximum length. If only the end is given, it has the default length.
  */
 function readPeriod({ createdFrom, createdTo }: PeriodQuery, now: Date) {
   const [begin, before] = [createdFrom, createdTo].map((text) => (text === undefined ? undefined : readTime(text)))
@@ -108,7 +108,7 @@ function readPeriod({ createdFrom, createdTo }: PeriodQuery, now: Date) {
     throw refuseField({
       pointer: '/query/createdFrom',
       code: 'invalid_value',
-      message: `is more than ${periodDaysMax} days before the end; ask for one month at a time`,
+      message: `is more than ${periodDaysMax} days before the end; request at most one month at a time`,
     })
   const [oldest, tomorrow] = [after(now, -sumDays * dayMs), after(now, dayMs)]
   const kept = (time: Date) => new Date(Math.min(Math.max(+time, +oldest), +tomorrow))
@@ -117,10 +117,10 @@ function readPeriod({ createdFrom, createdTo }: PeriodQuery, now: Date) {
   return { from: utcDay(start), to: utcDay(end) }
 }
 
-/** Counts the days (UTC) that a period touches. */
+/** Counts the days (UTC) that a period covers, in full or in part. */
 const daysBetween = (begin: Date, end: Date): number => Math.ceil(+end / dayMs) - Math.floor(+begin / dayMs)
 
-/** Drops whole weeks, so that rows are kept for 30 to 37 days. Reads return 30 days. */
+/** Drops whole weeks, so that rows are stored for 30 to 37 days. Reads return 30 days. */
 async function retain({ db, clock, log, partnerIds }: RequestsDeps, end: string): Promise<number> {
   await ensureWeeks(db, table, clock.now(), weeksAhead)
   let dropped = 0

@@ -43,7 +43,7 @@ const newRows = insertBy<RequestRow>(
   ],
 )
 
-/** Adds rows. The statement is unprepared, because its text depends on which columns have a single value. */
+/** Inserts rows. The statement is unprepared, because its text depends on which columns have a single value. */
 export async function insertRows(tx: Tx, rows: readonly RequestRow[]): Promise<void> {
   await tx.run(
     unprepared(sql`/* requests.insertRows */
@@ -83,7 +83,7 @@ export type RowFilter = {
   readonly serviceAccountId?: string | undefined
   readonly requestId?: string | undefined
   readonly statuses?: { readonly from: number; readonly to: number } | undefined
-  /** Ids from `from` to before `before`. */
+  /** The rows have ids from `from` up to `before`, exclusive. */
   readonly from: string
   readonly before: string | null
 }
@@ -94,7 +94,7 @@ const columns: Sql = sql`partner_id, id, request_id, method, operation, params, 
 const columnCondition = (column: Sql, value: string | number | undefined, operator: Sql = sql`=`): Sql =>
   value === undefined ? noSql : sql`and ${column} ${operator} ${value}`
 
-/** Chooses the filter that selects by an index. Without one the newest rows are read by their key. */
+/** Returns the condition that is read by an index. Without one, the newest rows are read by their key. */
 const leadingCondition = ({ requestId, code, statuses }: RowFilter): Sql => {
   if (requestId !== undefined) return columnCondition(sql`request_id`, requestId)
   if (code !== undefined) return columnCondition(sql`code`, code)
@@ -107,7 +107,10 @@ const newestRows = (partnerId: string, filter: RowFilter): Sql => sql`requests.l
 
 type ReadLimits = { readonly rowsMax: number; readonly readMax: number }
 
-/** Lists matching rows, newest first: at most `rowsMax` of the newest `readMax` rows of the leading filter. */
+/**
+ * Lists matching rows, newest first: at most `rowsMax` rows. Reads at most the newest `readMax` rows that match the
+ * leading condition.
+ */
 export function listRows(
   tx: Tx,
   partnerId: string,
@@ -126,7 +129,7 @@ export function listRows(
   )
 }
 
-/** Finds the last row that `listRows` reads. Undefined if it reads fewer than `readMax`. */
+/** Finds the last row that `listRows` reads. Undefined: it reads fewer than `readMax`. */
 export async function lastRead(
   tx: Tx,
   partnerId: string,
@@ -154,7 +157,7 @@ export type ProblemSum = {
   readonly lastDay: string
 }
 
-/** Sums the problems of some days, most frequent first. */
+/** Adds up the problems of some days, most frequent first. */
 export function problemSums(tx: Tx, partnerId: string, { from, to }: DayRange): Promise<readonly ProblemSum[]> {
   return tx.rows(
     unprepared(sql`/* requests.problemSums */
@@ -175,7 +178,7 @@ export type OperationSum = {
   readonly durationMsMax: number
 }
 
-/** Sums the operations of some days, newest day first. */
+/** Adds up the operations of some days, newest day first. */
 export function operationSums(tx: Tx, partnerId: string, { from, to }: DayRange): Promise<readonly OperationSum[]> {
   return tx.rows(
     unprepared(sql`/* requests.operationSums */
@@ -225,7 +228,9 @@ export type Sender = {
   readonly verified: boolean
 }
 
-/** Ids and references. An email address or free text may name a person. */
+/**
+ * Matches ids and references. Other parameters are hidden, because an email address or free text may identify a person.
+ */
 const safeParameter = /^[\w.:~-]{1,140}$/
 const hiddenText = '…'
 const userAgentCharsMax = 120

@@ -247,7 +247,7 @@ test('from the score on, two people decide, and two people are needed to withdra
   await work()
   const hit = await hitOf(id)
   assert.equal((await decide(hit, 'confirm', 'Ada')).status, 'open')
-  await assert.rejects(decide(hit, 'confirm', 'A D A'), refused(/Ada proposed it: another person approves it/))
+  await assert.rejects(decide(hit, 'confirm', 'A D A'), refused(/Ada proposed it: another person must approve it/))
   assert.equal((await decide(hit, 'clear', 'Grace')).proposedBy, 'Grace')
   const decided = await decide(hit, 'clear', 'Ada')
   assert.deepEqual(

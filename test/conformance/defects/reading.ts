@@ -13,7 +13,7 @@ const reading =
 
 const enquiryDefects: readonly Defect[] = [
   {
-    title: 'find answers as many keys',
+    title: 'find answers one key per instruction',
     defect: "answers in the bank's order, and leaves out what the bank does not have",
     wrap: (connector) => ({
       ...connector,

@@ -1,9 +1,9 @@
 /**
- * Monitors: thresholds of a partner on its balances, and the notifications when a balance crosses one.
+ * Monitors: thresholds that a partner sets on its balances, and the notifications when a balance crosses one.
  *
  * Tables: accounts.monitored_balances, accounts.monitors, accounts.monitor_crossings. Invariants: a balance has at most
- * 20 monitors; a monitor crosses once at a transfer; the crossing, its event, its mails and the position up to which
- * the balance was judged commit together.
+ * 20 monitors. A transfer causes at most one crossing of a monitor. The crossing, its event, its mails and the position
+ * up to which the balance was evaluated commit together.
  */
 export { renderMonitorMail } from './mail.ts'
 export { monitorRoutes } from './routes.ts'

@@ -1,4 +1,4 @@
-/** Mails of monitors: queueing and text. */
+/** Queues and renders the mails of monitors. */
 import type { MonitorRow } from './store.ts'
 import { amountText } from '../../kernel/index.ts'
 import {
@@ -50,7 +50,9 @@ const toMailData = ({ monitor, balance, crossedAt, reference }: Crossing): Monit
   description: monitor.description,
 })
 
-/** Queues a mail to each address for each crossing that triggered. Addresses that have left the team get none. */
+/**
+ * Queues a mail to each address for each crossing that triggered. Addresses of people who have left the team get none.
+ */
 export async function queueMonitorMails(
   {
     mail,

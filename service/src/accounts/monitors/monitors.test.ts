@@ -142,7 +142,7 @@ test('a new threshold restarts the monitor at the present balance; a new descrip
   assert.equal((await crossedMailsOf(service, partner)).length, 1)
 })
 
-test('the monitors of a closed balance end when all its transfers are judged', async () => {
+test('the monitors of a closed balance end when all its transfers are evaluated', async () => {
   const partner = await addWatched(service)
   const { id } = await addMonitor(service, partner)
   await moveMoney(service, partner, -1_000_00n, 'out')
@@ -180,7 +180,7 @@ test('a person who leaves the team gets no further mail', async () => {
   assert.deepEqual([await crossedMailsOf(service, partner), await crossedEventsOf(service, partner)], [[], []])
 })
 
-test('bad input is refused with its pointer, and another partner finds nothing', async () => {
+test('invalid input is refused with its pointer, and the monitors of another partner are not found', async () => {
   const partner = await addWatched(service)
   const stranger = await addWatched(service)
   const invalid = (pointer: string) => refused('validation_failed', pointer)
@@ -314,7 +314,7 @@ test('two concurrent workers find each crossing exactly once', async () => {
   }
 })
 
-test('deleting a monitor while its balance is judged leaves a crossing with its event, or neither', async () => {
+test('deleting a monitor during an evaluation leaves a crossing with its event, or neither', async () => {
   for (let round = 0; round < 8; round += 1) {
     const partner = await addWatched(service)
     const { id } = await addMonitor(service, partner, { notify: toAda })
@@ -336,7 +336,7 @@ test('deleting a monitor while its balance is judged leaves a crossing with its 
   }
 })
 
-test('a transfer that appears before the position is judged once no other follows', async () => {
+test('a transfer that appears behind the position is evaluated when no later transfer follows', async () => {
   const partner = await addWatched(service)
   const { id } = await addMonitor(service, partner)
   await runMonitors(service)
@@ -368,37 +368,37 @@ test('an open transaction delays the evaluation, and the age metric shows it', a
   await service.monitors.monitorStep()
   await service.monitors.monitorStep()
   assert.deepEqual(await crossingsOf(service, partner, id), [])
-  assert.ok(service.monitors.judgedSince() < later(service.clock.now(), -1_000))
+  assert.ok(service.monitors.evaluatedUntil() < later(service.clock.now(), -1_000))
   end()
   await open
   await runMonitors(service)
   assert.equal((await crossingsOf(service, partner, id)).length, 1)
-  assert.ok(service.monitors.judgedSince() > later(service.clock.now(), -1_000))
+  assert.ok(service.monitors.evaluatedUntil() > later(service.clock.now(), -1_000))
 })
 
-test('a balance that cannot be judged does not delay others, and the age metric shows it', async () => {
+test('a balance that cannot be evaluated does not delay others, and the age metric shows it', async () => {
   const [broken, sound] = [await addWatched(service), await addWatched(service)]
   const [one, two] = [await addMonitor(service, broken), await addMonitor(service, sound)]
   await runMonitors(service)
   const transferId = newId()
-  // The key of the crossing is taken, so that the transaction fails.
+  // The key of the crossing is already used, so that the transaction fails.
   await service.db.run(sql`
     insert into accounts.monitor_crossings (partner_id, monitor_id, position, kind, balance, crossed_at)
     values (${broken.partnerId}, ${one.id}, ${transferId}, 'Triggered', 0, now())`)
   await moveMoney(service, broken, -600_00n, 'out', transferId)
   await moveMoney(service, sound, -600_00n, 'out')
-  const judgedBefore = service.monitors.judgedSince()
+  const evaluatedBefore = service.monitors.evaluatedUntil()
   service.clock.advance(60_000)
   await runMonitors(service)
   service.clock.advance(60_000)
   await runMonitors(service)
   assert.equal((await crossingsOf(service, sound, two.id)).length, 1)
   assert.equal((await crossedEventsOf(service, broken)).length, 0)
-  assert.ok(service.monitors.judgedSince() <= later(judgedBefore, 60_000))
+  assert.ok(service.monitors.evaluatedUntil() <= later(evaluatedBefore, 60_000))
   await service.db.run(sql`delete from accounts.monitor_crossings where partner_id = ${broken.partnerId}`)
   await runMonitors(service)
   service.clock.advance(60_000)
   await runMonitors(service)
   assert.deepEqual(await crossingsOf(service, broken, one.id), [['Triggered', 400_00n, 'out']])
-  assert.ok(service.monitors.judgedSince() > later(judgedBefore, 60_000))
+  assert.ok(service.monitors.evaluatedUntil() > later(evaluatedBefore, 60_000))
 })

@@ -52,7 +52,7 @@ const movement = (place: number, posted: bigint, reserved = 0n, together?: strin
 const shown = (crossings: readonly Crossing[]) =>
   crossings.map(({ kind, balance: value, reference }) => `${kind} ${value} ${reference}`)
 
-test('transfers that take effect together are judged as one', () => {
+test('transfers that take effect together are evaluated as one', () => {
   const monitor = monitorOf({ measure: 'Available' })
   const movements = [movement(1, 0n, 40n, 'entry'), movement(2, 0n, 20n, 'entry'), movement(3, 0n, -60n)]
   const { crossings } = judgeMonitors({ balance, monitors: [monitor], movements, readTo: at(3) }, crossingsMax)
@@ -69,14 +69,14 @@ test('a threshold is crossed by a lower or higher balance, not by an equal one',
     'Rearmed 51 r-3',
     'Triggered 29 r-4',
   ])
-  // Its start is before the reading, so that the balance of 100 was judged by an earlier one.
+  // Its start is before the reading, so that an earlier reading evaluated the balance of 100.
   assert.deepEqual(shown(crossings.filter(({ monitorId }) => monitorId === above.id)), [
     'Triggered 51 r-3',
     'Rearmed 29 r-4',
   ])
 })
 
-test('a monitor is judged from its start', () => {
+test('a monitor is evaluated from its start', () => {
   const early = monitorOf({ startsAfter: at(2) })
   const late = monitorOf({ startsAfter: at(9) })
   const movements = [movement(1, -60n), movement(3, 70n)]
@@ -92,7 +92,7 @@ test('a monitor is judged from its start', () => {
   )
 })
 
-/** A monitor judged by every balance one after the other, as a person would. */
+/** Evaluates a monitor against one balance after the other, as a person would. */
 function byHand(monitor: MonitorRow, values: readonly bigint[]): readonly string[] {
   const found: string[] = []
   let triggered = false
@@ -109,7 +109,7 @@ function byHand(monitor: MonitorRow, values: readonly bigint[]): readonly string
   return found
 }
 
-test('reading in any parts finds the same crossings as a simple computation', () => {
+test('reading in parts of any size finds the same crossings as a simple computation', () => {
   const amounts = fc.array(fc.bigInt({ min: -60n, max: 60n }), { maxLength: 40 })
   const monitorsGiven = fc.array(
     fc.record({
@@ -147,10 +147,10 @@ test('reading in any parts finds the same crossings as a simple computation', ()
         assert.ok(turn <= steps.length, 'each reading goes on')
         const page = movements.filter(({ id }) => id > row.position).slice(0, pageMax)
         const readTo = present(page.at(-1), 'there is more').id
-        const judgement = judgeMonitors({ balance: row, monitors, movements: page, readTo }, perReading)
-        found.push(...judgement.crossings)
-        monitors = monitors.map((monitor) => judgement.monitors.find(({ id }) => id === monitor.id) ?? monitor)
-        row = judgement.balance
+        const evaluation = judgeMonitors({ balance: row, monitors, movements: page, readTo }, perReading)
+        found.push(...evaluation.crossings)
+        monitors = monitors.map((monitor) => evaluation.monitors.find(({ id }) => id === monitor.id) ?? monitor)
+        row = evaluation.balance
       }
       for (const [index, monitor] of monitors.entries())
         assert.deepEqual(shown(found.filter(({ monitorId }) => monitorId === monitor.id)), expected[index])

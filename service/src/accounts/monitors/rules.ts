@@ -1,4 +1,4 @@
-/** Pure: which monitors a partner may create, and how monitors judge the movements of a balance. */
+/** Pure: which monitors a partner may create, and how monitors are evaluated against the movements of a balance. */
 import type { BodyOf, Decimal } from '@partner-payments/wire'
 import { readBalance, refuseInvalid } from '../../kernel/api/index.ts'
 import { type Currency, type Minor, idTime, present } from '../../kernel/index.ts'
@@ -11,7 +11,10 @@ export type MonitorTerms = Pick<
   'direction' | 'measure' | 'threshold' | 'rearmAt' | 'emails' | 'sendsEvent' | 'description'
 >
 
-/** Refuses (400, with pointers): amounts, a `rearmAt` on the wrong side, no recipient. */
+/**
+ * Parses a new monitor. Refuses (400, with pointers): amounts, a `rearmAt` on the wrong side of the threshold, no
+ * recipient.
+ */
 export function readTerms(body: BodyOf<'createAccountMonitor'>, currency: Currency): MonitorTerms {
   return changeTerms(noTerms, body, currency)
 }
@@ -55,7 +58,7 @@ function refuseBadTerms({ direction, threshold, rearmAt, emails, sendsEvent }: M
     throw refuseInvalid('/notify', 'must have an address in `emails`, or `event` must be true')
 }
 
-/** Reports whether a change makes the monitor start again at the current balance. */
+/** Reports whether a change restarts the monitor at the current balance. */
 export const isOtherLine = (before: MonitorTerms, after: MonitorTerms): boolean =>
   before.direction !== after.direction ||
   before.measure !== after.measure ||
@@ -80,7 +83,7 @@ function crossingKind(monitor: MonitorRow, balance: Minor): CrossingRow['kind'] 
 /** `reference` is null if there is no single transaction. */
 type Movement = Omit<AccountMovement, 'reference'> & { readonly reference: string | null }
 
-/** Movements and monitors of a balance that a worker has read after its position. */
+/** A balance with the movements and monitors that a worker has read after its position. */
 export type BalanceReading = {
   readonly balance: BalanceRow
   /** Monitors that have not ended. */
@@ -95,15 +98,15 @@ export type BalanceJudgement = {
   /** Monitors that have changed. */
   readonly monitors: readonly MonitorRow[]
   readonly crossings: readonly Crossing[]
-  /** True: movements remain to be judged. */
+  /** True: movements remain to be evaluated. */
   readonly isPartial: boolean
 }
 /** `monitor`: its state after the crossing. */
 export type Crossing = CrossingRow & { readonly monitor: MonitorRow }
 
 /**
- * Judges each monitor by the balance at its start, and after each later movement. Transfers that take effect together
- * are judged as one. Stops after the movement that reaches `crossingsMax` crossings.
+ * Evaluates each monitor against the balance at its start, and after each later movement. Transfers that take effect
+ * together are evaluated as one. Stops after the movement that reaches `crossingsMax` crossings.
  */
 export function judgeMonitors(
   { balance, monitors, movements, readTo }: BalanceReading,
@@ -135,21 +138,21 @@ export function judgeMonitors(
       started.push(next)
     }
   }
-  let judgedTo = readTo
+  let evaluatedTo = readTo
   for (const [index, { id, posted, reserved, reference, together }] of movements.entries()) {
     startUntil(id)
     sums = { posted: sums.posted + posted, reserved: sums.reserved + reserved }
     if (together !== undefined && movements[index + 1]?.together === together) continue
     for (const monitor of started) observe(monitor, id, reference)
     if (crossings.length < crossingsMax || index === movements.length - 1) continue
-    judgedTo = id
+    evaluatedTo = id
     break
   }
-  startUntil(judgedTo)
+  startUntil(evaluatedTo)
   return {
-    balance: { ...balance, ...sums, position: judgedTo },
+    balance: { ...balance, ...sums, position: evaluatedTo },
     monitors: [...now.values()].filter((monitor) => !monitors.includes(monitor)),
     crossings,
-    isPartial: judgedTo !== readTo,
+    isPartial: evaluatedTo !== readTo,
   }
 }

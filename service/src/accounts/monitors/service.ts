@@ -1,4 +1,4 @@
-/** The operations of monitors. A worker judges the balances (work.ts). */
+/** The operations of monitors. A worker evaluates the balances (work.ts). */
 import { type BodyOf, monitors as wire, type QueryOf } from '@partner-payments/wire'
 import { notFound, type Page, Refusal, refuseFields, requireMembers } from '../../kernel/api/index.ts'
 import { firstIdOf, newId, nilId, present } from '../../kernel/index.ts'
@@ -8,7 +8,7 @@ import { certainUntil, createMonitorStep, type MonitorsDeps } from './work.ts'
 import { changeTerms, isOtherLine, measuredAmount, type MonitorTerms, readTerms } from './rules.ts'
 import * as store from './store.ts'
 
-/** `lastBalance`: null until a worker has judged the monitor. */
+/** `lastBalance`: null until a worker has evaluated the monitor. */
 export type Monitor = store.MonitorRow & { readonly lastBalance: bigint | null }
 export type CrossingItem = store.CrossingRow & Pick<store.MonitorRow, 'id' | 'currency'>
 type BalanceOfPartner = store.BalanceKey
@@ -33,10 +33,10 @@ export type Monitors = {
     id: string,
     query: QueryOf<'listAccountMonitorCrossings'>,
   ) => Promise<Page<CrossingItem>>
-  /** Judges balances that have moved. Returns the number of balances with more to read; 0: all are judged. */
+  /** Evaluates balances that have moved. Returns the number of balances with more to read; 0: all are evaluated. */
   readonly monitorStep: () => Promise<number>
-  /** Returns the time since which a crossing may be undetected by this process. */
-  readonly judgedSince: () => Date
+  /** Returns the time up to which this process has found every crossing. */
+  readonly evaluatedUntil: () => Date
 }
 
 export function createMonitors(deps: MonitorsDeps): Monitors {
@@ -58,8 +58,8 @@ export function createMonitors(deps: MonitorsDeps): Monitors {
       const list = `monitors:${key.partnerId}:${key.accountId}`
       const request = cursors.read(list, query)
       const page = cursors.page(list, request, await store.listMonitors(db, key, request))
-      const judged = await store.readBalance(db, key)
-      return { ...page, data: page.data.map((row) => toMonitor(row, judged)) }
+      const evaluated = await store.readBalance(db, key)
+      return { ...page, data: page.data.map((row) => toMonitor(row, evaluated)) }
     },
     listCrossings: async (key, id, query) => {
       const { currency } = await find(db, key, id)
@@ -84,9 +84,9 @@ async function requireBalance(
   return found
 }
 
-const toMonitor = (row: store.MonitorRow, judged: store.BalanceRow | undefined): Monitor => ({
+const toMonitor = (row: store.MonitorRow, evaluated: store.BalanceRow | undefined): Monitor => ({
   ...row,
-  lastBalance: judged === undefined || row.startsAfter > judged.position ? null : measuredAmount(row, judged),
+  lastBalance: evaluated === undefined || row.startsAfter > evaluated.position ? null : measuredAmount(row, evaluated),
 })
 
 /** Refuses (400, with pointers) addresses of people who are not in the team. Removes duplicates. */
@@ -119,8 +119,8 @@ function createCreate(deps: MonitorsDeps): Monitors['createMonitor'] {
           'monitor_limit_reached',
           `A balance has at most ${wire.monitorsPerAccountMax} monitors. Delete one first.`,
         )
-      const judged = locked.monitors === 0 ? await startingBalance(deps, tx, locked) : locked
-      // Created in this transaction, after the lock: no worker has judged the balance up to it.
+      const evaluated = locked.monitors === 0 ? await startingBalance(deps, tx, locked) : locked
+      // Created in this transaction, after the lock: no worker has evaluated the balance up to it.
       const id = newId()
       const now = clock.now()
       const row: store.MonitorRow = {
@@ -137,12 +137,15 @@ function createCreate(deps: MonitorsDeps): Monitors['createMonitor'] {
         endedAt: null,
       }
       await store.insertMonitor(tx, row)
-      await store.setBalance(tx, { ...judged, startsUntil: id, monitors: judged.monitors + 1 })
-      return toMonitor(row, judged)
+      await store.setBalance(tx, { ...evaluated, startsUntil: id, monitors: evaluated.monitors + 1 })
+      return toMonitor(row, evaluated)
     })
 }
 
-/** Returns the start of a balance whose monitors need no earlier movements: the last moment with certain sums. */
+/**
+ * Returns the starting position and sums of a balance whose monitors need no earlier movements: the last moment with
+ * final sums.
+ */
 async function startingBalance(deps: MonitorsDeps, tx: Tx, row: store.BalanceRow): Promise<store.BalanceRow> {
   const moment = await certainUntil(tx, deps)
   const sums = (await deps.ledger.balancesAt(tx, row.partnerId, moment)).find(({ id }) => id === row.accountId)
@@ -152,7 +155,10 @@ async function startingBalance(deps: MonitorsDeps, tx: Tx, row: store.BalanceRow
 
 type FindMonitor = (tx: Tx, key: BalanceOfPartner, id: string) => Promise<store.MonitorRow>
 
-/** Creates the operations that change monitors. Each locks the balance, as the worker does: a crossing is found before the change or not at all. */
+/**
+ * Creates the operations that change monitors. Each locks the balance, as the worker does, so that a crossing is found
+ * before the change or not at all.
+ */
 function createChanges(deps: MonitorsDeps, find: FindMonitor): Pick<Monitors, 'updateMonitor' | 'deleteMonitor'> {
   const { db, clock } = deps
   const locked = async (tx: Tx, key: BalanceOfPartner, id: string) => {

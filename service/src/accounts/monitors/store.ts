@@ -26,7 +26,7 @@ export type BalanceRow = {
   readonly position: string
   readonly posted: Minor
   readonly reserved: Minor
-  /** The latest start among its monitors. */
+  /** The latest start position among its monitors. */
   readonly startsUntil: string
   /** Number of monitors that have not ended. */
   readonly monitors: number
@@ -53,7 +53,7 @@ const monitorColumns = {
   direction: 'text',
   measure: 'text',
   threshold: 'bigint',
-  /** Null: the threshold. */
+  /** Null: the monitor rearms at its threshold. */
   rearmAt: 'bigint?',
   emails: 'jsonb',
   sendsEvent: 'boolean',
@@ -85,7 +85,7 @@ const balanceNames = sql`partner_id, account_id, currency, position, posted, res
 const toStored = (row: MonitorRow): StoredMonitor => ({ ...row, emails: JSON.stringify(row.emails) })
 const fromStored = (row: StoredMonitor): MonitorRow => ({ ...row, emails: ownJson<string[]>(row.emails) })
 
-/** Creates the row of a balance, without monitors, so that a worker does not read it. */
+/** Creates the row of a balance without monitors, which workers do not read. */
 export async function ensureBalance(
   tx: Tx,
   { partnerId, accountId, currency, position }: Pick<BalanceRow, 'partnerId' | 'accountId' | 'currency' | 'position'>,
@@ -97,7 +97,9 @@ export async function ensureBalance(
     on conflict (partner_id, account_id) do nothing`)
 }
 
-/** Locks a balance until the transaction ends: no other transaction changes its monitors, and no worker judges them. */
+/**
+ * Locks a balance until the transaction ends: no other transaction changes its monitors, and no worker evaluates them.
+ */
 export function lockBalance(tx: Tx, { partnerId, accountId }: BalanceKey): Promise<BalanceRow | undefined> {
   return tx.row<BalanceRow>(sql`/* accounts.lockBalance */
     select ${balanceNames} from accounts.monitored_balances
@@ -216,7 +218,7 @@ export async function listOpenMonitors(tx: Tx, keys: readonly BalanceKey[]): Pro
   return rows.map(fromStored)
 }
 
-/** Writes the positions of balances, under their locks. A wrong number of rows fails the transaction. */
+/** Updates the positions and sums of balances, under their locks. A wrong number of rows fails the transaction. */
 export function moveBalances(tx: Tx, rows: readonly BalanceRow[]): void {
   const column = columnValues(rows)
   tx.later(
@@ -232,7 +234,7 @@ export function moveBalances(tx: Tx, rows: readonly BalanceRow[]): void {
   )
 }
 
-/** Writes the worker's changes of monitors, under the locks of their balances. */
+/** Updates monitors with the worker's results, under the locks of their balances. */
 export function updateMonitors(tx: Tx, rows: readonly MonitorRow[]): void {
   if (rows.length === 0) return
   const column = columnValues(rows)

@@ -1,10 +1,10 @@
 /**
- * Judges balances with monitors. A step looks at some balances in one statement without locks, and reads the transfers
- * of those whose partner moved money. One transaction then writes, for many balances, the new positions, the crossings,
- * their events and their mails. It locks each balance, and skips balances that another worker holds. If the process
- * ends, all of it is rolled back.
+ * Evaluates balances with monitors. A step reads some balances in one statement without locks, then the transfers of
+ * those whose partner moved money. One transaction then writes, for many balances, the new positions, the crossings,
+ * their events and their mails. It locks each balance, and skips balances that another worker has locked. If the
+ * process ends, all of it is rolled back.
  *
- * Transfers are judged in the order of their ids, and only up to a time before which no transfer can still appear
+ * Transfers are evaluated in the order of their ids, and only up to a time before which no further transfer can appear
  * (README.md of the ledger).
  */
 import { after, type Clock, firstIdOf, type Log, idTime, newId, nilId, writeAmount } from '../../kernel/index.ts'
@@ -17,22 +17,22 @@ import type { EventOutbox, EventPayload } from '../../events/index.ts'
 import type { Cursors } from '../../kernel/api/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 
-/** Balances with more to read take turns, so that none delays the others. */
+/** Balances with unread transfers that a step processes. They take turns, so that none delays the others. */
 const behindPerStepMax = 64
 const start: store.BalanceKey = { partnerId: nilId, accountId: nilId }
 
 export type MonitorStep = {
   readonly monitorStep: () => Promise<number>
-  readonly judgedSince: () => Date
+  readonly evaluatedUntil: () => Date
 }
 
 export function createMonitorStep(deps: MonitorsDeps): MonitorStep {
   const { db, clock, limits = limitsDefault } = deps
   const round = createRound(clock)
-  const judgeAll = createBatches(deps, limits)
+  const evaluateAll = createBatches(deps, limits)
   let last = start
   return {
-    judgedSince: round.judgedSince,
+    evaluatedUntil: round.evaluatedUntil,
     monitorStep: async () => {
       const certain = await certainUntil(db, deps)
       const end = firstIdOf(certain)
@@ -40,7 +40,7 @@ export function createMonitorStep(deps: MonitorsDeps): MonitorStep {
       const found = await store.listMonitored(db, last, limits.balancesPerLookMax)
       const due = await findDue(deps, found, end)
       const keys = [...round.takeBehind(behindPerStepMax), ...due].map((key) => [key.accountId, key] as const)
-      const outcome = await judgeAll([...new Map(keys).values()], end)
+      const outcome = await evaluateAll([...new Map(keys).values()], end)
       const isLast = found.length < limits.balancesPerLookMax
       last = isLast ? start : (found.at(-1) ?? start)
       round.record(outcome, isLast)
@@ -49,18 +49,23 @@ export function createMonitorStep(deps: MonitorsDeps): MonitorStep {
   }
 }
 
-/** `partial`: more can be read at once. `failed`: the next round reads them again. */
+/** `partial`: balances with more transfers to read at once. `failed`: balances that the next round reads again. */
 type StepOutcome = { readonly partial: readonly store.BalanceKey[]; readonly failed: number }
 
-/** Tracks the rounds of one process over all balances. A restart begins a new round: the positions are in the database. */
+/**
+ * Tracks the rounds of one process over all balances. After a restart a new round begins, because the positions are in
+ * the database.
+ */
 function createRound(clock: Clock) {
   const behind = new Map<string, store.BalanceKey>()
-  let judgedAt = clock.now()
+  let completeUntil = clock.now()
   let startedAt: Date | undefined
   let hasFailed = false
   return {
-    /** Returns the start of the last round that judged all balances, minus the delay by an open transaction. */
-    judgedSince: () => judgedAt,
+    /**
+     * Returns the start of the last round that evaluated all balances, minus the delay caused by an open transaction.
+     */
+    evaluatedUntil: () => completeUntil,
     /** Begins a step. `heldBackMs`: the age of the oldest open transaction of the database. */
     begin: (heldBackMs: number) => {
       startedAt ??= after(clock.now(), -Math.max(0, heldBackMs))
@@ -75,7 +80,7 @@ function createRound(clock: Clock) {
       for (const key of partial) behind.set(key.accountId, key)
       hasFailed ||= failed > 0
       if (!isLast || behind.size > 0) return
-      if (!hasFailed) judgedAt = startedAt ?? judgedAt
+      if (!hasFailed) completeUntil = startedAt ?? completeUntil
       startedAt = undefined
       hasFailed = false
     },
@@ -111,7 +116,7 @@ const hasClosed = ({ startsUntil, position }: store.BalanceRow, { isClosed, isQu
   isClosed && isQuiet && startsUntil <= position
 
 /**
- * Reports whether a transfer appeared among those already judged: the clock of a process was wrong by more than the
+ * Reports whether a transfer appeared among those already evaluated: the clock of a process was wrong by more than the
  * setting permits.
  */
 const hasWrongSums = (row: store.BalanceRow, { isQuiet, posted, reserved }: AccountStanding): boolean =>
@@ -120,7 +125,7 @@ const hasWrongSums = (row: store.BalanceRow, { isQuiet, posted, reserved }: Acco
 function createBatches(deps: MonitorsDeps, limits: MonitorLimits) {
   const { db, log } = deps
   const attempt = (keys: readonly store.BalanceKey[], end: string) =>
-    db.transaction((tx) => judgeBatch(deps, limits, tx, keys, end))
+    db.transaction((tx) => evaluateBatch(deps, limits, tx, keys, end))
   return async (keys: readonly store.BalanceKey[], end: string): Promise<StepOutcome> => {
     const partial: store.BalanceKey[] = []
     let failed = 0
@@ -128,7 +133,7 @@ function createBatches(deps: MonitorsDeps, limits: MonitorLimits) {
       try {
         partial.push(...(await attempt(part, end)))
       } catch {
-        // A balance that cannot be judged does not delay those of other partners.
+        // A balance that cannot be evaluated does not delay those of other partners.
         for (const key of part)
           try {
             partial.push(...(await attempt([key], end)))
@@ -141,8 +146,8 @@ function createBatches(deps: MonitorsDeps, limits: MonitorLimits) {
   }
 }
 
-/** Judges a batch. Returns the balances of which more can be read at once. */
-async function judgeBatch(
+/** Evaluates a batch. Returns the balances of which more can be read at once. */
+async function evaluateBatch(
   deps: MonitorsDeps,
   limits: MonitorLimits,
   tx: Tx,
@@ -160,7 +165,7 @@ async function judgeBatch(
   const results = claimed.map((row) => {
     const page = pages.get(row.accountId) ?? { movements: [], readTo: undefined }
     const reading = { row, page, standing: standings.get(row.accountId), end }
-    return judgeBalance(deps, reading, monitors.get(row.accountId) ?? [], limits.crossingsPerBalanceMax, now)
+    return evaluateBalance(deps, reading, monitors.get(row.accountId) ?? [], limits.crossingsPerBalanceMax, now)
   })
   const crossings = results.flatMap((result) => result.crossings)
   store.moveBalances(
@@ -184,7 +189,7 @@ type BalanceRead = {
   readonly end: string
 }
 
-function judgeBalance(
+function evaluateBalance(
   { log }: MonitorsDeps,
   { row, page, standing, end }: BalanceRead,
   monitors: readonly store.MonitorRow[],
@@ -206,8 +211,8 @@ function judgeBalance(
     const balance = { ...row, monitors: 0 }
     return { balance, monitors: monitors.map((monitor) => ({ ...monitor, ...ended })), crossings: [], isPartial: false }
   }
-  const judgement = judgeMonitors({ balance: row, monitors, movements, readTo }, crossingsMax)
-  return page.readTo === undefined ? judgement : { ...judgement, isPartial: true }
+  const evaluation = judgeMonitors({ balance: row, monitors, movements, readTo }, crossingsMax)
+  return page.readTo === undefined ? evaluation : { ...evaluation, isPartial: true }
 }
 
 function toCrossedEvent({
@@ -264,18 +269,21 @@ export type MonitorsDeps = {
   readonly eventOutbox: Pick<EventOutbox, 'appendMany'>
   readonly ledger: Pick<Ledger, 'balances' | 'balancesAt' | 'movementsBehind' | 'standings'>
   readonly mail: Pick<MailQueue, 'enqueue'>
-  /** Finds the members of a partner's team among some addresses, by the address as given. */
+  /** Finds the members of a partner's team with these addresses, by the address as passed. */
   readonly membersByAddress: MembersByAddress
-  /** REPORT_CLOCK_DIFFERENCE_MS: between the clocks of the processes, which create the ids, and that of the database. */
+  /**
+   * REPORT_CLOCK_DIFFERENCE_MS: the largest difference between the clocks of the processes, which create the ids, and
+   * that of the database.
+   */
   readonly clockDifferenceMsMax: number
   /** Tests set smaller limits. */
   readonly limits?: MonitorLimits
 }
 
 type MonitorLimits = {
-  /** Balances that one look reads without a lock, in one statement. */
+  /** Balances that one statement reads without a lock. */
   readonly balancesPerLookMax: number
-  /** Balances that one transaction judges. */
+  /** Balances that one transaction evaluates. */
   readonly balancesPerBatchMax: number
   /** Transfers that one transaction reads, in about 20 ms. */
   readonly transfersPerBatchMax: number

@@ -1,7 +1,7 @@
 /**
  * Audit log: the operations with which a partner reads its records and signed heads.
  *
- * Tables: none. The operations and the tables are in the folder `audit` of the core.
+ * Tables: none. The verbs and the tables are in the folder `audit` of the core.
  */
 import type { ResponseOf } from '@partner-payments/wire'
 import { type Handlers, writePage } from '../../kernel/api/index.ts'

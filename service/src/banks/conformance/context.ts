@@ -1,5 +1,5 @@
 /**
- * The shared parts of the checks: instructions, calls with a time limit, the comparison with the bank's records, and
+ * The context of the checks: instructions, calls with a time limit, the comparison with the bank's records, and
  * notifications.
  */
 import assert from 'node:assert/strict'
@@ -19,18 +19,18 @@ import {
 } from '../../rails/index.ts'
 import type { Ability, Behaviour, Harness, OpenConnector } from './harness.ts'
 
-/** More notifications than any check leaves at the bank. */
+/** Limit of a read that returns all notifications: more than any check leaves at the bank. */
 export const manyNotifications = 5000
 const notificationMsMaxDefault = 5 * secondMs
 const pollMs = 10
-/** The time within which a call must end after its signal was aborted. */
+/** The time within which a call must end after its signal aborts. */
 export const afterTimeoutMs = secondMs
 const roundsMax = 50
 
 /** The answer of a connector, or `unreachable` if it threw Unreachable. */
 type Answer<T> = T | 'unreachable'
 
-/** The part of a refusal or of a failed payment that partners read. */
+/** The fields of a refusal or of a failed payment that partners read. */
 type Reason = {
   readonly errorKey: string
   readonly details: string
@@ -52,7 +52,7 @@ export type Context = {
   readonly find: (keys: readonly InstructionKey[]) => Promise<readonly (Acknowledgement | undefined)[]>
   readonly read: (notificationsMax?: number) => Promise<readonly BankNotification[]>
   readonly acknowledge: (notifications: readonly BankNotification[]) => Promise<void>
-  /** Reads until the bank has sent `count` notifications of these instructions, and returns them. */
+  /** Reads until the bank has sent `count` notifications of these instructions. Returns all notifications of them. */
   readonly notificationsOf: (
     instructions: readonly Instruction[],
     count: number,
@@ -102,7 +102,7 @@ const createInstruction =
 type Calls = Pick<Context, 'instruct' | 'find' | 'read' | 'acknowledge'>
 
 function createCalls(connector: () => Connector): Calls {
-  /** Calls the connector with a signal that ends the call, as the settlement worker does. */
+  /** Calls the connector with a signal that aborts the call at its time limit, as the settlement worker does. */
   const callInTime = <T>(what: string, call: (options: CallOptions) => Promise<T>): Promise<T> => {
     const { callTimeoutMs } = connector().limits
     return withTimeLimit(what, call({ signal: AbortSignal.timeout(callTimeoutMs) }), callTimeoutMs + afterTimeoutMs)
@@ -164,7 +164,10 @@ function createNotifications(
   }
 }
 
-/** Checks an acknowledgement and drops `notBefore`: for the checks, an instruction that waits is accepted. */
+/**
+ * Checks an acknowledgement and removes `notBefore`: the checks treat an instruction that the bank executes later as
+ * accepted.
+ */
 function checkAcknowledgement(acknowledgement: Acknowledgement): Acknowledgement {
   if (!acknowledgement.accepted) {
     checkReason(acknowledgement)
@@ -187,7 +190,7 @@ function checkReason({ errorKey, details, reasonCode, bankText }: Reason): void 
   assert.equal(bankText ?? null, plain, 'bankText is plain text of limited length')
 }
 
-/** Fails if `work` does not end in time. */
+/** Fails if `work` does not end within the limit. */
 export async function withTimeLimit<T>(what: string, work: Promise<T>, msMax: number): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(new Error(`${what} did not end within ${msMax} ms`)), msMax)
@@ -208,7 +211,7 @@ export async function unlessUnreachable<T>(work: Promise<T>): Promise<Answer<T>>
   }
 }
 
-/** Reports whether `condition` becomes true in time. */
+/** Polls until `condition` is true. Returns false if it is not true within the limit. */
 export async function eventually(msMax: number, condition: () => Promise<boolean> | boolean): Promise<boolean> {
   const end = performance.now() + msMax
   while (!(await condition())) {
@@ -226,8 +229,9 @@ export async function checkExecuted({ harness }: Context, instruction: Instructi
 }
 
 /**
- * Acts as the settlement worker after a broken call: asks for unknown outcomes and resubmits instructions that the bank
- * does not have. Checks that the answers agree with the bank's records and that the bank executed each instruction once.
+ * Acts as the settlement worker does after a broken call: requests the unknown outcomes and resubmits the instructions
+ * that the bank does not have. Checks that the answers agree with the bank's records and that the bank executed each
+ * accepted instruction once.
  */
 export async function resolveOutcomes(
   context: Context,
@@ -281,7 +285,7 @@ async function enquire(
 }
 
 export type Check = {
-  /** The guarantee that is checked. */
+  /** The guarantee that the check verifies. */
   readonly title: string
   /** The abilities that the bank needs for the check. */
   readonly needs: readonly Ability[]

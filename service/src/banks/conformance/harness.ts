@@ -1,34 +1,35 @@
 /**
- * The harness that the author of a connector supplies, so that the checks can open the connector and control its bank.
+ * The harness that the author of a connector implements, so that the checks can open the connector and control its
+ * bank.
  */
 import type { Clock, Currency } from '../../kernel/index.ts'
 import type { Connector, Instruction } from '../../rails/index.ts'
 
-/** `close` stops the connector, as the end of the service does. */
+/** `close` stops the connector, as the service does when it stops. */
 export type OpenConnector = { readonly connector: Connector; readonly close: () => Promise<void> }
 
 /**
- * The bank's treatment of one instruction. `answer later`: the bank answers the other instructions of the call, and this
- * one only after a few submissions.
+ * How the bank treats one instruction. `answer later`: the bank acknowledges this instruction only after a few
+ * submissions of it, and the others at once.
  */
 export type Behaviour = 'settle' | 'refuse' | 'reject' | 'return' | 'answer later'
 
 /**
  * A fault of the next call, of any method. `lose half`: the bank accepts the first half of the instructions, and the
- * answer is lost. `error before`, `error after`: it fails, such as with HTTP status 500, before or after it executed the
- * call. `hang`: the bank answers no calls until `mend`, and forgets them.
+ * answer is lost. `error before`, `error after`: it fails, for example with HTTP status 500, before or after it
+ * executes the call. `hang`: the bank does not answer calls until `mend`, and discards them.
  */
 export type Fault = 'lose call' | 'lose answer' | 'lose half' | 'error before' | 'error after' | 'hang'
 
 /**
- * How the bank sends notifications until `mend`: each twice in one read, the newest first, or those of the next call
- * only after `mend`.
+ * How the bank sends notifications until `mend`. `repeat`: each twice in one read. `reverse`: the newest first.
+ * `delay`: those of the next call only after `mend`.
  */
 export type Disorder = 'repeat' | 'reverse' | 'delay'
 
 export type Ability = Behaviour | Fault | Disorder
 
-/** The bank's record of an instruction. Fields that the bank does not keep are absent. */
+/** The bank's record of an instruction. Fields that the bank does not store are absent. */
 export type BankRecord = Pick<
   Instruction,
   'endToEndId' | 'amount' | 'currency' | 'creditorName' | 'creditorAccount'
@@ -42,13 +43,13 @@ export type BankRecord = Pick<
 
 export type Harness = {
   /**
-   * Opens the connector as the start of the service does. Nothing in memory survives `close`. Two open connectors do not
-   * share memory, as in two processes of the service.
+   * Opens the connector as the service does when it starts. Nothing in memory survives `close`. Two open connectors do
+   * not share memory, as in two processes of the service.
    */
   readonly open: () => Promise<OpenConnector>
   /** Two partners that the connector may pay for. */
   readonly partnerIds: readonly [string, string]
-  /** The currencies that the bank pays. Most checks use the first; amounts are checked in each. */
+  /** The currencies in which the bank pays. Most checks use the first; amounts are checked in each. */
   readonly currencies: readonly [Currency, ...Currency[]]
   /** Names that must arrive unchanged. Default: names in several scripts. Replace them if the bank only takes Latin letters. */
   readonly creditorNames?: readonly string[]
@@ -62,11 +63,11 @@ export type Harness = {
   readonly prepare: (instruction: Instruction, behaviour: Behaviour) => Instruction
   readonly breakNext: (fault: Fault) => void
   readonly disturb: (disorder: Disorder) => void
-  /** Ends every fault and disorder. */
+  /** Ends all faults and disorders. */
   readonly mend: () => void
   /** Lets the bank send the notifications of all accepted instructions. */
   readonly letTimePass: () => Promise<void>
-  /** Undefined: the bank does not have the instruction. */
+  /** Reads the bank's record. Undefined: the bank does not have the instruction. */
   readonly recordOf: (instruction: Instruction) => Promise<BankRecord | undefined>
   /** Counts unanswered calls whose connection is still open. Absent: the connector does not open connections. */
   readonly openCalls?: () => number

@@ -24,7 +24,7 @@ export type CheckResult = {
   readonly title: string
   /** `not checked`: the bank lacks an ability that the check needs. */
   readonly result: 'passed' | 'failed' | 'not checked'
-  /** The guarantee that failed, or the missing ability. */
+  /** The message of the failed guarantee, or the missing ability. */
   readonly details: string
   readonly durationMs: number
 }

@@ -9,7 +9,7 @@ const kindsOf = (notifications: readonly BankNotification[], { id }: Instruction
   notifications.filter(({ subjectId }) => subjectId === id).map(({ kind }) => kind)
 
 const content: Check = {
-  title: 'each outcome of a payment has its notification, settled before returned',
+  title: 'the bank notifies each outcome of a payment, and a settlement before its return',
   needs: ['settle', 'reject', 'return'],
   run: async (context) => {
     const settled = context.instruction()
@@ -83,7 +83,7 @@ const limitedRead: Check = {
 }
 
 const duplicated: Check = {
-  title: 'if the bank sends each notification twice, it is read once and acknowledged once',
+  title: 'a notification that the bank sends twice is read once and acknowledged once',
   needs: ['settle', 'repeat'],
   run: async (context) => {
     context.harness.disturb('repeat')
@@ -96,7 +96,7 @@ const duplicated: Check = {
 }
 
 const reversed: Check = {
-  title: 'if the bank sends the newest notification first, a read still returns the oldest first',
+  title: 'a read returns the oldest notification first, even if the bank sends the newest first',
   needs: ['settle', 'reverse'],
   run: async (context) => {
     const notifications = await sixNotifications(context)
@@ -124,7 +124,7 @@ const delayed: Check = {
 }
 
 const oldestTime: Check = {
-  title: 'the time of the oldest notification is null once all are acknowledged',
+  title: 'the time of the oldest notification is null after all are acknowledged',
   needs: ['settle'],
   run: async (context) => {
     const { clock = systemClock } = context.harness
@@ -138,7 +138,7 @@ const oldestTime: Check = {
   },
 }
 
-/** Reads six notifications, the only ones at the bank. A blockchain does not return a settled payment. */
+/** Creates and reads six notifications, the only ones at the bank. A blockchain does not return a settled payment. */
 async function sixNotifications(context: Context): Promise<readonly BankNotification[]> {
   const returns = context.harness.cannot?.includes('return') !== true
   const behaviours: readonly Behaviour[] = returns

@@ -1,4 +1,4 @@
-/** Checks of outages of the bank: lost calls, lost answers, half of an answer, hanging calls. */
+/** Checks of outages of the bank: lost calls, lost answers, half-executed calls, hanging calls. */
 import assert from 'node:assert/strict'
 import type { CallOptions, Connector } from '../../rails/index.ts'
 import {
@@ -13,7 +13,7 @@ import {
 } from './context.ts'
 import type { Fault, Harness } from './harness.ts'
 
-/** A hanging call reaches the bank within this time. */
+/** Time within which a hanging call reaches the bank. */
 const reachedMs = 200
 
 /** Breaks a call with several instructions, then handles it as the settlement worker does. */
@@ -37,7 +37,7 @@ const brokenCall = (fault: Fault, title: string): Check => ({
 
 const lostCall = brokenCall(
   'lose call',
-  'after a lost call the outcome is unknown, and the next submission is executed once',
+  'after a lost call the outcome is unknown, and the next submission executes the instruction once',
 )
 const lostAnswer = brokenCall(
   'lose answer',
@@ -45,15 +45,15 @@ const lostAnswer = brokenCall(
 )
 const lostHalf = brokenCall(
   'lose half',
-  'after half of a call find tells which half, and each instruction is executed once',
+  'after a half-executed call find returns which half, and each instruction is executed once',
 )
 const errorBefore = brokenCall(
   'error before',
-  'after an error of the bank the outcome is unknown, and the next submission is executed once',
+  'after an error before the execution the outcome is unknown, and the next submission executes the instruction once',
 )
 const errorAfter = brokenCall(
   'error after',
-  'after an error of a bank that executed the call find returns the outcome, and nothing is executed twice',
+  'after an error that follows the execution find returns the outcome, and nothing is executed twice',
 )
 
 /** Returns the faults of one call that this bank can produce. */
@@ -123,7 +123,7 @@ const hangs: Check = {
   },
 }
 
-/** Checks that a hanging call ends at its signal. `isLate`: the signal was aborted before the call began. */
+/** Checks that a hanging call ends when its signal aborts. `isLate`: the signal was aborted before the call began. */
 async function checkHang({ harness, connector }: Context, [name, call]: Call, isLate: boolean): Promise<void> {
   const openCalls = harness.openCalls ?? (() => 0)
   harness.breakNext('hang')

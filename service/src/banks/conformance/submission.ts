@@ -226,7 +226,7 @@ export const submissionChecks: readonly Check[] = [
 // Checks of `find`, and of empty lists.
 
 const many: Check = {
-  title: 'find answers as many keys as a call may have instructions, in order, and undefined for unknown ids',
+  title: 'find answers one key per instruction of a call, in order, with undefined for unknown ids',
   needs: ['settle', 'refuse'],
   run: async (context) => {
     const [partnerId] = context.harness.partnerIds
@@ -268,7 +268,7 @@ const otherPartner: Check = {
 }
 
 const empty: Check = {
-  title: 'empty lists return empty lists',
+  title: 'calls with empty lists return empty lists',
   needs: [],
   run: async (context) => {
     assert.deepEqual(await context.instruct([]), [])
@@ -310,7 +310,10 @@ export const forecastChecks: readonly Check[] = [forecasts]
 
 const unknown: Promise<RecallOutcome> = Promise.resolve('unknown')
 
-/** Requests a recall, again while its outcome is unknown, as the worker does. Returns the outcome without `notBefore`. */
+/**
+ * Requests a recall, and repeats the request while its outcome is unknown, as the worker does. Returns the outcome
+ * without `notBefore`.
+ */
 async function requestRecall(context: Context, request: RecallRequest): Promise<RecallOutcome> {
   const connector = context.connector()
   const { callTimeoutMs } = connector.limits
@@ -323,7 +326,7 @@ async function requestRecall(context: Context, request: RecallRequest): Promise<
 }
 
 const recalls: Check = {
-  title: 'a recall is taken once under its id, also after a restart, and only for a payment of the bank',
+  title: 'the bank takes a recall once by its id, also after a restart, and only for a payment that it has',
   needs: ['settle'],
   run: async (context) => {
     if (context.connector().recall === undefined) return

@@ -6,16 +6,21 @@
 import { type AdmissionOptions, Refusal, Unreachable } from '../../kernel/api/index.ts'
 
 export type AdmissionControl = {
-  /** Admits a request. Refuses: overloaded (503) with Retry-After. Returns a function that ends the request; calling it twice is safe. */
+  /**
+   * Admits a request. Refuses: overloaded (503) with Retry-After. Returns a function that releases the place of the
+   * request. It may be called twice.
+   */
   readonly admit: (asked?: AdmissionOptions) => () => void
   /** Reports whether all shared places are taken, so that the server can refuse before any work. */
   readonly isFull: () => boolean
 }
 
-/** A full process completes its requests in a fraction of a second. */
+/**
+ * The delay after which a refused client may retry. A full process completes its requests in a fraction of a second.
+ */
 export const retryHeaders = { 'retry-after': '1' } as const
 
-/** Twice `concurrentCallsMax` of webhooks/exchange/chosen-hosts.ts, which refuses the others at once. */
+/** Twice `concurrentCallsMax` of webhooks/exchange/chosen-hosts.ts, which itself refuses calls beyond its limit. */
 const chosenHostRequestsMax = 128
 
 export function createAdmissionControl(requestsMax: number): AdmissionControl {
@@ -37,8 +42,8 @@ export function createAdmissionControl(requestsMax: number): AdmissionControl {
 }
 
 /**
- * The deadline of a request, because the time-outs of its consecutive waits would add up. Rejects with Unreachable (504) at
- * the deadline. The work continues, and its outcome is unknown.
+ * Rejects with Unreachable (504) at the deadline of a request. One deadline covers all its waits, because their
+ * time-outs would add up. After the deadline the work continues, and its outcome is unknown.
  */
 export type Deadline = <T>(work: Promise<T>) => Promise<T>
 

@@ -80,7 +80,7 @@ const failures = [
   { what: 'fails', error: () => new Error('a bug'), status: 500 },
 ] as const
 for (const { what, error, status } of failures)
-  test(`the nonce is consumed when a handler ${what} without consuming it: ${status}, then 401 to a replay`, async () => {
+  test(`${status} consumes the nonce even if the handler ${what} without consuming it, and a replay is 401`, async () => {
     const { consumedBefore, handler } = failing(error)
     const send = sender('createFiatPayout', handler)
     assert.deepEqual([await send(), await send()], [status, 401])
@@ -88,14 +88,14 @@ for (const { what, error, status } of failures)
     assert.equal(consumedBefore.length, 2)
   })
 
-test('the nonce is consumed when the body is refused before the handler: a corrected request is a replay', async () => {
+test('400 to an invalid body consumes the nonce, and a corrected request with the same nonce is 401', async () => {
   const { consumedBefore, handler } = failing(() => new Refusal('insufficient_funds'))
   const send = sender('createFiatPayout', handler)
   assert.deepEqual([await send({ colour: 'red' }), await send()], [400, 401])
   assert.equal(consumedBefore.length, 1)
 })
 
-test('the nonce is not consumed when the database is unreachable: the outcome is unknown', async () => {
+test('502 while the database is unreachable does not consume the nonce, because the outcome is unknown', async () => {
   const unreachable = failing(() => new Unreachable('downstream_unreachable', 'away'))
   const send = sender('createFiatPayout', unreachable.handler)
   assert.deepEqual([await send(), await send()], [502, 502])

@@ -22,7 +22,7 @@ type Violation = { readonly pointer: string; readonly value: unknown; readonly c
 
 const branchOf = (schema: SchemaLike): SchemaLike => schema.anyOf?.find(({ type }) => type !== 'null') ?? schema
 
-/** Wrong values of one field: of another type, outside each bound, of another form. */
+/** Invalid values of one field: of another type, beyond each bound, in another format. */
 function wrongValues(schema: SchemaLike): readonly Omit<Violation, 'pointer'>[] {
   const given = branchOf(schema)
   const { type, pattern, minLength, maxLength, minimum, maximum, minItems } = given
@@ -46,7 +46,7 @@ function wrongValues(schema: SchemaLike): readonly Omit<Violation, 'pointer'>[] 
   return [wrongType, ...bounds].map((each) => ({ ...each, wanted: /, must (?:be|have|not) / }))
 }
 
-/** The violations of every field, at any depth, each in a value that has only this field. */
+/** The invalid values of every field, at any depth, each in an object with only this field. */
 function violationsOf(
   schema: SchemaLike,
   pointer = '',
@@ -73,9 +73,9 @@ function errorsOf(schema: TSchema, value: unknown): readonly FieldError[] {
   return []
 }
 
-let judged = 0
+let checked = 0
 for (const id of operationIds)
-  test(`the error of each field names the field, the received value and the expected value: ${id}`, () => {
+  test(`the error of each invalid field states its pointer, the received value and the expected value: ${id}`, () => {
     const { body, query }: Operation = operations[id]
     for (const schema of [body, query].filter((each) => each !== undefined))
       for (const { pointer, value, came, wanted } of violationsOf(schema as SchemaLike)) {
@@ -83,11 +83,11 @@ for (const id of operationIds)
         assert.ok(error, `${pointer} is refused: ${JSON.stringify(value).slice(0, 200)}`)
         assert.match(error.message, came, pointer)
         assert.match(error.message, wanted, pointer)
-        judged += 1
+        checked += 1
       }
   })
 
-test('the fields of all operations are checked', () => assert.ok(judged > 1000, `${judged}`))
+test('more than 1,000 field errors of the operations are checked', () => assert.ok(checked > 1000, `${checked}`))
 
 test('the received value is shortened, shows hidden characters as codes, and does not repeat secrets', () => {
   const schema = operations.setSingleSignOn.body
@@ -102,7 +102,7 @@ test('the received value is shortened, shows hidden characters as codes, and doe
   assert.ok(messageOf({ issuer: 'x'.repeat(100_000) }, '/issuer').length < 200)
 })
 
-test('an unknown path names the nearest route, if one is near', () => {
+test('the refusal of an unknown path suggests the nearest route, if one is near', () => {
   const served = [
     ...operationIds.map((id) =>
       toRoutePaths(operations[id].path.replaceAll(/\{(\w+)\}/g, ':$1'), [operations[id].method]),

@@ -23,14 +23,14 @@ export type Forwarder = {
   readonly mount: (app: FastifyInstance) => void
   /**
    * Sends the response of the api process on `reply` and returns undefined. Returns a problem if the api process is
-   * unreachable or its response is invalid (502), or if it is too slow (504).
+   * unreachable or its response is invalid (502), or if it does not respond in time (504).
    */
   readonly forward: (request: RawRequest, forwarded: ForwardOptions, reply: FastifyReply) => Promise<Reply | undefined>
-  /** Forwards a request for a public page, as `forward` does. Throws if it fails. */
+  /** Forwards a request for a public page. Throws if it fails, unlike `forward`. */
   readonly forwardPublic: (request: RawRequest, body: Buffer, reply: FastifyReply) => Promise<undefined>
 }
 
-/** The api process receives only these headers of the partner, so that it does not receive credentials. */
+/** The only headers that are forwarded to the api process, so that it does not receive credentials. */
 const forwardedHeaders = ['accept', 'user-agent', 'range', 'if-range', idempotencyKeyHeader] as const
 
 type ForwarderOptions = {
@@ -73,7 +73,7 @@ const jsonOrPage = /^(?:application\/(?:json|x-ndjson|pdf|xml)|text\/(?:html|css
 
 type UpstreamRequest = Omit<ForwardOptions, 'caller' | 'content'> & {
   readonly request: RawRequest
-  /** Null: a public page. */
+  /** Null: the request is for a public page. */
   readonly caller: Caller | null
   /** The content types that the response may have. */
   readonly accepts: RegExp
@@ -159,7 +159,7 @@ export function targetOf(headers: Headers): string | undefined {
 }
 
 type BoundRequest = { readonly method: string; readonly url: string; readonly body: Uint8Array }
-/** Contents of an internal token. A null caller: a public page. Operations refuse such a token. */
+/** Contents of an internal token. A null caller: the token is for a public page, and operations refuse it. */
 type TokenContents = { readonly caller: Caller | null; readonly at: number; readonly ip: string }
 
 export type InternalTokens = {

@@ -1,4 +1,4 @@
-/** The three forms of the gateway. Each is a pipeline behind the HTTP server. */
+/** The three forms of the gateway: standalone, gateway and api. Each is a pipeline behind the HTTP server. */
 import { once } from 'node:events'
 import type { Server as HttpServer } from 'node:http'
 import { type AddressInfo, Server as SocketServer } from 'node:net'
@@ -42,7 +42,7 @@ export type GatewayOptions = {
   readonly strictTransport?: ServerOptions['strictTransport']
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
-  /** Requests in progress at once, counted from the end of their bodies. */
+  /** Maximum number of concurrent requests. A request counts from the end of its body. */
   readonly requestsMax: number
   readonly log: Log
   readonly clock: Clock
@@ -88,7 +88,8 @@ export type Gateway = {
 }
 
 /**
- * Limit of draining: as long as the longest database statement. Slower and incomplete requests do not delay the stop.
+ * Time limit of draining: as long as the longest database statement. Slower and incomplete requests do not delay the
+ * stop.
  */
 const drainMsMax = 15_000
 
@@ -142,7 +143,7 @@ async function closeServer(server: HttpServer, lingerMs: number): Promise<void> 
   clearTimeout(timer)
 }
 
-/** Operations declare which admission limit they use. An unknown path uses the shared limit. */
+/** Returns the admission limit that an operation declares. An unknown path uses the shared limit. */
 const admissionOf = (id: OperationId | undefined): AdmissionOptions =>
   id === undefined ? {} : (table[id] as Operation)
 
@@ -251,7 +252,10 @@ type Downloads = {
   readonly open: (token: string) => Promise<FileContent>
 }
 
-/** A token of 256 random bits cannot be guessed. The limit protects the database from attempts. */
+/**
+ * Rate of requests by client address. A token of 256 random bits cannot be guessed, so the limit only protects the
+ * database from attempts.
+ */
 const rate = { perSecond: 5, burst: 20 }
 
 type Options = Pick<ServerOptions, 'log' | 'observe' | 'tracing'> & {
@@ -261,7 +265,7 @@ type Options = Pick<ServerOptions, 'log' | 'observe' | 'tracing'> & {
 }
 
 /**
- * The link is a credential: the file does not send a referrer to linked pages, and problem bodies do not repeat the link.
+ * The link is a credential: the browser sends no referrer to linked pages, and problem bodies do not repeat the link.
  */
 const linkHeaders = {
   'referrer-policy': 'no-referrer',
@@ -291,7 +295,7 @@ function mountDownloads(app: FastifyInstance, { open }: Downloads, options: Opti
 // Authenticates a signed request: reads the signature headers and the body, admits the request, verifies the signature
 // and applies the rate limit. The dispatcher then consumes the nonce.
 
-/** Signatures verified per turn of the event loop, which take less than a millisecond. */
+/** Signatures that are verified in one turn of the event loop. They take less than a millisecond together. */
 const signaturesPerTurn = 8
 
 type AuthenticatedInput = {
@@ -300,7 +304,7 @@ type AuthenticatedInput = {
   readonly nonce: string
   readonly body: Buffer
   readonly rateLimitHeaders: Readonly<Record<string, string>>
-  /** Applies the deadline of the request to its waits. */
+  /** Applies the deadline of the request to a promise. */
   readonly deadline: Deadline
   /** Releases the request's place in the admission control. */
   readonly release: () => void
@@ -311,7 +315,7 @@ type AuthenticationOptions = {
   readonly clock: Clock
   readonly windowSeconds: number
   readonly rate: { readonly perSecond: number; readonly burst: number }
-  /** Adds a hint about the likely mistake to a refused signature. */
+  /** True: adds a hint about the likely mistake to a refused signature. */
   readonly sandbox: boolean
   readonly requestTimeoutMs: number
 }
@@ -374,7 +378,7 @@ function createAuthentication(
 // Adds the canonical string and the likely mistake to the refusal of a signature, in the sandbox and for a known key.
 // Limited per key, because a caller without the private key can cause this work.
 
-/** Computing a hint blocks the thread for a few milliseconds. */
+/** Limit per key, because computing a hint blocks the thread for a few milliseconds. */
 const hintsPerSecond = 5
 const hintsAtOnceMax = 20
 const hintedCodes: ReadonlySet<string> = new Set(['timestamp_out_of_window', 'nonce_invalid', 'signature_invalid'])
@@ -386,7 +390,7 @@ type SignatureHints = (
   readBody: () => Promise<Uint8Array>,
 ) => Promise<unknown>
 
-/** Returns the error to throw: the refusal with a hint, or the error unchanged. */
+/** Creates a function that returns the error to throw: the refusal with a hint, or the error unchanged. */
 function createSignatureHints(deps: {
   readonly access: Pick<Access, 'credential'>
   readonly clock: Clock
@@ -443,8 +447,8 @@ type AuthenticatedRequest = OperationRequest &
   }
 
 /**
- * Runs the operation and returns its reply or problem once the nonce is durable. Without an operation (the not-found route) only
- * consumes the nonce, and returns undefined unless the nonce is refused.
+ * Runs the operation and returns its reply or problem once the nonce is durable. Without an operation (the not-found
+ * route) it only consumes the nonce, and returns undefined unless the nonce is refused.
  */
 type Dispatch = (id: OperationId | undefined, request: AuthenticatedRequest) => Promise<Reply | undefined>
 

@@ -15,13 +15,16 @@ const headerPointer = '/headers/Idempotency-Key'
 const fieldPointer = '/idempotencyKey'
 type Body = { readonly idempotencyKey?: string | null }
 
-/** No standard defines the encoding of other characters in headers. */
+/** Characters that the header may contain. No standard defines the encoding of others. */
 const printableAscii = /^[\x20-\x7e]*$/
 
 type KeyReader = {
   /** Reads the header. Refuses (400, validation_failed): the header on a GET, or an invalid value. */
   readonly header: (headers: Headers) => string | undefined
-  /** Adds the key of the header to a body without a key, if the operation takes a key in the body. The body is not yet validated. */
+  /**
+   * Copies the key of the header into a body without a key, if the operation accepts a key in the body. The body is not
+   * yet validated.
+   */
   readonly complete: (body: unknown, header: string | undefined) => unknown
   /** Returns the key of the request. Refuses (400, validation_failed, at both places): a header that differs from the key in the body. */
   readonly agreed: (body: unknown, header: string | undefined) => string | undefined
@@ -37,7 +40,7 @@ export function compileIdempotencyKey(operation: Pick<Operation, 'method' | 'ide
       if (header === undefined) return undefined
       const refuse = (code: 'unknown_field' | 'invalid_character' | 'invalid_value', message: string) =>
         refuseField({ pointer: headerPointer, code, message })
-      if (given.length > 1) throw refuse('invalid_value', `is given ${given.length} times; give one key`)
+      if (given.length > 1) throw refuse('invalid_value', `appears ${given.length} times; send one key`)
       if (place === undefined) throw refuse('unknown_field', 'is not accepted by a GET; omit the header')
       if (!printableAscii.test(header)) throw refuse('invalid_character', 'must be printable ASCII')
       validate(header, headerPointer)
@@ -55,7 +58,7 @@ export function compileIdempotencyKey(operation: Pick<Operation, 'method' | 'ide
           {
             pointer: headerPointer,
             code: 'invalid_value',
-            message: 'differs from /idempotencyKey; give one, or both equal',
+            message: 'differs from /idempotencyKey; send one of them, or the same key in both',
           },
           { pointer: fieldPointer, code: 'invalid_value', message: 'differs from the header Idempotency-Key' },
         ])
@@ -74,7 +77,7 @@ export function mentionHeader(error: unknown): unknown {
   return new Refusal(error.code, `${errors[0]?.pointer}: ${errors[0]?.message}`, { errors })
 }
 
-/** Points the error of a reused key to the header or the field that contained it. */
+/** Points the error of a reused key to the place where the request contained it: the header or the field. */
 export function pointToGivenKey(error: unknown, sent: unknown): unknown {
   if (!(error instanceof Refusal) || error.code !== 'idempotency_key_reused') return error
   const inBody = typeof sent === 'object' && sent !== null && (Object(sent) as Body).idempotencyKey !== undefined

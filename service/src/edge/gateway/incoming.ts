@@ -1,6 +1,7 @@
 /**
- * Limits what clients can use before their signature is verified: connections, bytes of incomplete bodies, and the time of a
- * body. Beyond a limit the oldest connection is closed, so that a fast client is served while thousands of others send slowly.
+ * Limits what clients can use before their signature is verified: connections, bytes of incomplete bodies, and the time
+ * to send a body. Beyond a limit the oldest connection is closed, so that a fast client is served while thousands of
+ * others send slowly.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -11,20 +12,22 @@ import { retryHeaders } from './admission.ts'
 export type IncomingLimits = {
   readonly bodyBytesMax: number
   readonly bodyTimeoutMs: number
-  /** Bytes of all incomplete bodies. One body may always be completed. */
+  /** Maximum bytes of all incomplete bodies together. A single body may always be completed, even beyond this limit. */
   readonly unauthenticatedBytesMax: number
   readonly unauthenticatedConnectionsMax: number
 }
 
 export type Incoming = {
-  /** Counts a connection until a signature is verified on it. */
+  /** Counts a connection as unauthenticated until a signature is verified on it. */
   readonly open: (socket: Socket) => void
   /**
    * Reads the body, up to `bytesMax` or the limit of requests. Refuses: body_too_large, malformed_request, request_timeout (408),
    * overloaded (503).
    */
   readonly read: (message: IncomingMessage, bytesMax?: number) => Promise<Buffer>
-  /** Protects a connection from closing while its request is verified. Returns a function that ends the protection. */
+  /**
+   * Prevents that a connection is closed while its request is verified. Returns a function that ends the protection.
+   */
   readonly protect: (socket: Socket) => () => void
   /** Records that a signature was verified on the connection. From now on only its incomplete bodies count. */
   readonly verified: (socket: Socket) => void
@@ -39,7 +42,7 @@ type Connection = {
 }
 
 type Connections = {
-  /** Makes the connection the newest. */
+  /** Marks the connection as the most recent. */
   readonly renew: (socket: Socket) => Connection
   readonly find: (socket: Socket) => Connection | undefined
   readonly remove: (socket: Socket) => void
@@ -47,7 +50,7 @@ type Connections = {
   readonly hold: (connection: Connection, bytes: number) => void
 }
 
-/** Ends with the socket, so that a refused client cannot keep it open. */
+/** Headers that close the connection, so that a refused client cannot keep it open. */
 const closeHeaders = { connection: 'close' } as const
 
 function createConnections(limits: IncomingLimits): Connections {
@@ -99,7 +102,7 @@ function createConnections(limits: IncomingLimits): Connections {
   }
 }
 
-/** Refuses the incomplete bodies, or closes a connection that has not sent a complete head. */
+/** Refuses the incomplete bodies of a connection. Closes a connection without any: it has not sent a complete head. */
 function endConnection({ socket, refusals }: Connection): void {
   if (refusals.size === 0) socket.destroy()
   for (const refuse of [...refusals]) refuse()
@@ -162,12 +165,15 @@ export function createIncoming(limits: IncomingLimits): Incoming {
 // Reads the raw body, because the signature covers these bytes.
 
 /**
- * Bytes of a too large body that are read and discarded. A client that is cut off while it writes sees a connection
- * reset instead of the 413. Above this size the connection is closed.
+ * Bytes of a too large body that are read and discarded. Above this size the connection is closed. A client whose
+ * connection is closed while it writes sees a reset instead of the 413.
  */
 const discardBytesMax = 32 * 1024 * 1024
 
-/** A body as it arrives, in one block of memory. An object per chunk would be too large for a body sent byte by byte. */
+/**
+ * The body received so far, in one block of memory. An object per chunk would need too much memory for a body sent byte
+ * by byte.
+ */
 type BodyBuffer = {
   readonly bytesMax: number
   /** Ignores everything after `bytesMax`. */
@@ -179,7 +185,7 @@ type BodyBuffer = {
   readonly release: () => void
 }
 
-/** Creates a buffer that calls `hold` with each change of its memory in bytes. */
+/** Creates a buffer that calls `hold` with each change of its size in memory, in bytes. */
 export function createBodyBuffer(bytesMax: number, hold: (bytes: number) => void): BodyBuffer {
   let block: Buffer = Buffer.alloc(0)
   let isReleased = false
@@ -215,7 +221,10 @@ export function createBodyBuffer(bytesMax: number, hold: (bytes: number) => void
   }
 }
 
-/** Reads the body of a request. Refuses: body_too_large (413), malformed_request (400) if the connection ends before the body. */
+/**
+ * Reads the body of a request. Refuses: body_too_large (413), malformed_request (400) if the connection ends before the
+ * body is complete.
+ */
 export function readBody(request: IncomingMessage, body: BodyBuffer): Promise<Buffer> {
   const { bytesMax } = body
   return new Promise((resolve, reject) => {

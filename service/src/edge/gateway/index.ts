@@ -1,9 +1,9 @@
 /**
  * The gateway: the HTTP server. It authenticates and authorises a request, validates it by its schema, and runs the
- * handler or forwards to an api process. A response contains only what the response schema names. Owns no tables.
+ * handler or forwards to an api process. A response contains only fields of the response schema. It owns no tables.
  *
- * A request passes `server.ts`, `gateway.ts` (authentication, then the nonce), `operation.ts` (permission, schema) and the
- * module's handler, in this order.
+ * A request passes `server.ts`, `gateway.ts` (authentication, then the nonce), `operation.ts` (permission, schema) and
+ * the module's handler, in this order.
  */
 import type { DocsAsset, DocsOptions } from './docs/assets.ts'
 import type { Gateway, GatewayOptions } from './gateway.ts'

@@ -90,7 +90,7 @@ function endOfString(text: string, start: number): number {
   return text.length - 1
 }
 
-/** Decodes a name: `"a"` and `"\u0061"` are the same name. */
+/** Decodes a field name: `"a"` and `"\u0061"` are the same name. */
 function keyText(token: string): string {
   try {
     return String(JSON.parse(token))
@@ -115,7 +115,10 @@ function checkCharacters(value: unknown, pointer: string): void {
   }
 }
 
-/** Finds where a text stops being JSON (RFC 8259). Runs only after `JSON.parse` has refused the text. */
+/**
+ * Finds the position at which a text is no longer valid JSON (RFC 8259). Runs only after `JSON.parse` has refused the
+ * text.
+ */
 
 type JsonFault = {
   readonly line: number
@@ -126,7 +129,7 @@ type JsonFault = {
 
 const whiteSpace = /[ \t\n\r]*/y
 const scalar = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])/y
-/** Matches a string up to the first character that it must not contain. */
+/** Matches a string up to the first character that is not allowed in it. */
 const stringStart = /"[ !#-[\]-\u{10ffff}]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[ !#-[\]-\u{10ffff}]*)*/uy
 
 type ParserState = 'value' | 'first item' | 'name' | 'first name' | 'colon' | 'after'
@@ -152,7 +155,7 @@ export function findJsonFault(text: string): JsonFault | undefined {
     const lines = text.slice(0, at).split('\n')
     return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1, expected }
   }
-  /** Reads one token. If the token is wrong, returns what was expected. */
+  /** Consumes one token. If the token is not valid here, returns a description of the expected one. */
   const step = (): string | undefined => {
     const char = text.charAt(at)
     const closer = closers.at(-1)
@@ -192,7 +195,7 @@ export function findJsonFault(text: string): JsonFault | undefined {
 
 // JSON pointers (RFC 6901).
 
-/** Escapes a field name as a part of a pointer. */
+/** Escapes a field name for use in a pointer. */
 export const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1')
 
 /** Finds the value at a pointer. Undefined: there is none. */

@@ -14,7 +14,7 @@ import { createTurnThrottle, takeTurns } from './turns.ts'
 const overloaded = (error: unknown) =>
   error instanceof Refusal && error.code === 'overloaded' && error.headers['retry-after'] === '1'
 
-test('admits up to the maximum, and a second release of one request has no effect', () => {
+test('requests are admitted up to the maximum, and a second release of a request has no effect', () => {
   const { admit, isFull } = createAdmissionControl(2)
   const [releaseFirst, releaseSecond] = [admit(), admit()]
   assert.throws(admit, overloaded)
@@ -34,7 +34,7 @@ test('admits up to the maximum, and a second release of one request has no effec
 const caller = newId()
 const limited = (error: unknown) => error instanceof Refusal && error.code === 'rate_limited'
 
-test('refuses after the burst, and refills with time', () => {
+test('requests are refused after the burst, and tokens refill with time', () => {
   const clock = createManualClock(new Date('2026-01-01T00:00:00Z'))
   const { take } = createRateLimiter({ clock, perSecond: 1, burst: 2 })
   take(caller)
@@ -45,7 +45,7 @@ test('refuses after the burst, and refills with time', () => {
   assert.throws(() => take(caller), limited)
 })
 
-test('setting a clock back takes no tokens away', () => {
+test('setting the clock back removes no tokens', () => {
   const clock = createManualClock(new Date('2026-01-01T12:00:00Z'))
   const { take } = createRateLimiter({ clock, perSecond: 1, burst: 2 })
   take(caller)
@@ -56,7 +56,7 @@ test('setting a clock back takes no tokens away', () => {
   take(caller)
 })
 
-test('several tokens are taken together or not at all, and Retry-After states when enough are available', () => {
+test('a request takes all its tokens or none, and Retry-After states when enough are available', () => {
   const limiter = createRateLimiter({
     clock: createManualClock(new Date('2026-01-01T00:00:00Z')),
     perSecond: 10,
@@ -126,7 +126,7 @@ test('calls that arrive together proceed in order, a limited number in each turn
   assert.deepEqual(entered, [0, 1, 2, 3, 4])
 })
 
-test('a call waits behind the calls before it, and proceeds at once when none waits', async () => {
+test('a call waits for the calls before it, and proceeds at once when no call is waiting', async () => {
   const throttle = createTurnThrottle(1)
   const entered: string[] = []
   const enter = (name: string) => throttle().then(() => entered.push(name))
@@ -154,7 +154,7 @@ const paths = (count: number) => Array.from({ length: count }, (_, index) => Str
 
 const last = 'GET /last HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
 
-/** Reads until the server closes. */
+/** Reads until the server closes the connection. */
 async function readAll(socket: Socket): Promise<string> {
   let received = ''
   socket.on('data', (bytes) => (received += bytes.toString('latin1')))
@@ -163,7 +163,7 @@ async function readAll(socket: Socket): Promise<string> {
 }
 const bodies = (received: string) => [...received.matchAll(/\r\n\r\n<(\w+)>/g)].map((match) => match[1])
 
-test('pipelined requests of a connection begin one after another, each after the previous answer', async (t) => {
+test('pipelined requests of a connection are handled one after another, each after the previous answer', async (t) => {
   const count = 3000
   let inProgress = 0
   let most = 0
@@ -180,7 +180,7 @@ test('pipelined requests of a connection begin one after another, each after the
   assert.ok(most <= 2, `${most} at once`)
 })
 
-test('bodies between pipelined requests arrive whole, however the bytes are cut', async (t) => {
+test('bodies of pipelined requests arrive complete, however the bytes are split', async (t) => {
   const text = 'a\r\n\r\nb'.repeat(500)
   const got: string[] = []
   const open = await openServer(t, (request, answer) => {
@@ -208,7 +208,7 @@ test('bodies between pipelined requests arrive whole, however the bytes are cut'
   }
 })
 
-test('no request begins while an answer is unread, and the connection is closed', async (t) => {
+test('no request is handled while an answer is unread, and the connection is closed', async (t) => {
   const body = Buffer.alloc(64 * 1024 * 1024)
   let begun = 0
   const closed = Promise.withResolvers<void>()
@@ -229,7 +229,7 @@ test('no request begins while an answer is unread, and the connection is closed'
   socket.destroy()
 })
 
-test('a slow answer does not have the time limit of an unread answer', async (t) => {
+test('the time limit of unread answers does not apply to slow answers', async (t) => {
   const first = Promise.withResolvers<void>()
   const open = await openServer(t, ({ url, socket }, answer) => {
     if (url === '/0') answer.once('close', first.resolve).end('<0>')
@@ -242,7 +242,7 @@ test('a slow answer does not have the time limit of an unread answer', async (t)
   assert.deepEqual(bodies(await readAll(socket)), ['0', '0'])
 })
 
-test('another connection is answered while one sends thousands of requests', async (t) => {
+test('other connections are answered while one sends thousands of requests', async (t) => {
   let ofFlood = 0
   const open = await openServer(t, ({ url }, answer) => {
     if (url === '/flood') ofFlood += 1

@@ -1,6 +1,6 @@
 /**
- * One operation, compiled: permission -> impersonation -> path parameters -> schema -> normal form -> handler -> response
- * filter. The contract defines this order.
+ * Compiles an operation into its steps: permission -> impersonation -> path parameters -> schema -> normal form ->
+ * handler -> response filter. The contract defines this order.
  */
 import { Readable } from 'node:stream'
 import {
@@ -58,14 +58,14 @@ type OperationReply = {
 }
 
 type CompiledOperation = {
-  /** The handler consumes the nonce of its request. */
+  /** True: the handler consumes the nonce of its request. */
   readonly consumesNonce: boolean
   /**
    * Checks the permission of the caller. Refuses: permission_denied, impersonation_write_blocked, not_found (a path parameter does not
    * match its schema).
    */
   readonly authorize: (caller: Caller, params: Readonly<Record<string, string>>) => void
-  /** Runs the operation. Refuses as the schema and the handler do, and rate_limited. */
+  /** Runs the operation. Refuses as the schema and the handler do, and with rate_limited. */
   readonly run: (request: OperationRequest, nonce?: OpenNonce) => Promise<OperationReply>
 }
 
@@ -165,7 +165,7 @@ function compileOperation(
 
 const unchanged = (value: unknown): unknown => value
 
-/** Reads query parameters, decoded by RFC 3986. Refuses unknown, duplicate and empty parameters. */
+/** Parses query parameters, decoded by RFC 3986. Refuses unknown, duplicate and empty parameters. */
 function compileQuery(operation: Operation): (query: string) => unknown {
   const validate = compileValidator(operation.query ?? NoFields, 'parameter')
   const refusePeriods = compilePeriods(operation.query ?? NoFields)
@@ -190,7 +190,10 @@ function compileQuery(operation: Operation): (query: string) => unknown {
   }
 }
 
-/** Decodes percent-encoding. Only an api process reaches the refusal, because no signature is valid with invalid encoding. */
+/**
+ * Decodes percent-encoding. Only an api process can refuse here: no signature is valid for a query with invalid
+ * encoding.
+ */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -199,7 +202,7 @@ function decode(text: string): string {
   }
 }
 
-// The periods of queries: a pair of times named `from` and `to`, or such as `createdFrom` and `createdTo`.
+// The periods of queries: a pair of times named `from` and `to`, or `createdFrom` and `createdTo` and the like.
 
 type SchemaLike = { readonly properties?: Readonly<Record<string, { readonly pattern?: string }>> }
 
@@ -228,7 +231,7 @@ function compilePeriods(schema: TSchema): (query: Readonly<Record<string, string
 // The normal form of identifiers: a UUID in lower case (RFC 9562 section 4). Applied before a handler runs, so that no
 // key, lock, limit or sealing context depends on how a caller spells an identifier.
 
-/** Returns the same value if nothing changes. The value has passed the schema. */
+/** Returns the same object if nothing changes. The value has passed the schema. */
 type Normalize = (value: unknown) => unknown
 
 type NormalFormSchemaLike = {
@@ -275,7 +278,7 @@ function normalizeObject(properties: Readonly<Record<string, TSchema>>): Normali
 }
 
 // The answer of an operation with `streamed` content, whose length is not known in advance. The deadline of a request ends
-// with the head of its answer. A stream holds one part in memory: the next is made when the socket has taken the previous part.
+// with the head of its answer. A stream holds one part in memory: the next is read when the socket has accepted the previous part.
 // A stream that fails breaks the connection without the last chunk, so that the client does not take it for complete.
 
 type StreamReply = {
@@ -284,7 +287,7 @@ type StreamReply = {
   readonly body: Readable
 }
 
-/** The longest pause of a client, which costs a socket and one part in memory. */
+/** The longest time for which a client may pause. A paused client costs a socket and one part in memory. */
 const readerPauseMsMax = minuteMs
 
 export function streamReply(
@@ -329,7 +332,9 @@ type Range = { readonly from: number; readonly until: number }
 
 const singleValue = (value: string | readonly string[] | undefined) => (typeof value === 'string' ? value : undefined)
 
-/** Reads the requested range. Undefined: the whole content, also for another unit, several ranges or another version. */
+/**
+ * Parses the requested range. Undefined: the whole content, also for another unit, several ranges or another version.
+ */
 function requestedRange(headers: Headers, bytes: number, etag: string): Range | undefined {
   const text = singleValue(headers['range'])
   const condition = singleValue(headers['if-range'])
@@ -363,7 +368,7 @@ export function contentReply(content: FileContent, headers: Headers): ContentRep
       'repr-digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
       ...(range ? { 'content-range': `bytes ${from}-${until - 1}/${bytes}` } : {}),
     },
-    // Reads the next part when the socket has taken the previous part.
+    // Reads the next part when the socket has accepted the previous part.
     body: Readable.from(read(from, until), { objectMode: false, highWaterMark: 1 }),
   }
 }

@@ -8,7 +8,7 @@ import { retryHeaders } from './admission.ts'
 export type ProblemAnswer = {
   readonly status: number
   readonly code: ProblemCode
-  /** The first invalid field. */
+  /** Pointer of the first invalid field. */
   readonly pointer?: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -83,7 +83,10 @@ export function toProblem(error: unknown, context: ProblemContext): ProblemAnswe
   return problem('internal_error', problems.internal_error.detail, context)
 }
 
-/** Creates the problem of an overload without an Error, because these responses must cost as little as possible. */
+/**
+ * Creates the problem of an overloaded process without an Error, because these responses must cost as little as
+ * possible.
+ */
 export function overloadedProblem(requestId: string, url: string): ProblemAnswer {
   const { status, title, detail } = problems.overloaded
   const [instance] = url.split('?', 1)

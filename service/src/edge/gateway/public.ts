@@ -1,6 +1,6 @@
 /**
- * Serves a request for a public page: same-site check, rate limit of the client's address, body, admission, deadline,
- * handler. A refusal is a page too.
+ * Serves a request for a public page in these steps: same-site check, rate limit of the client's address, body,
+ * admission, deadline, handler. A refusal is answered with a page too.
  */
 import { Readable } from 'node:stream'
 import {
@@ -20,7 +20,7 @@ import { toProblem } from './problems.ts'
 import { createAddressLimiter } from './rate.ts'
 import type { PublicPipeline, RawRequest, Reply } from './server.ts'
 
-/** Default limit of a form, which has a few fields. */
+/** Default size limit of a form with a few fields. */
 const fieldsBytesMax = 16_384
 
 type PublicOptions = {
@@ -33,7 +33,7 @@ type ServingDeps = { readonly admission: AdmissionControl; readonly incoming: In
 type ReadingDeps = { readonly admission: AdmissionControl; readonly incoming: Pick<Incoming, 'read'> }
 type PageRate = { readonly pageRate: { readonly perSecond: number; readonly burst: number } }
 
-/** Serves public pages with handlers in this process. */
+/** Serves public pages with the handlers of this process. */
 export function servePublic(options: PublicOptions & PageRate, serving: ReadingDeps): PublicPipeline<unknown> {
   const guard = createGuard(options)
   return withRefusalPages(options, async (route, request) => {
@@ -43,7 +43,7 @@ export function servePublic(options: PublicOptions & PageRate, serving: ReadingD
   })
 }
 
-/** Serves public pages in front of an api process: refuses requests that need not reach it. */
+/** Serves public pages by an api process. Refuses requests that need not reach it. */
 export function forwardPublic(
   options: PublicOptions & PageRate,
   { admission, incoming }: ServingDeps,
@@ -62,7 +62,10 @@ export function forwardPublic(
   })
 }
 
-/** Serves public pages in an api process: only its gateway may call, and it names the client. */
+/**
+ * Serves public pages in an api process. Only its gateway may call, and the gateway's token states the client's
+ * address.
+ */
 export function internalPublic(options: PublicOptions, tokens: InternalTokens, serving: ServingDeps): PublicPipeline {
   return withRefusalPages(options, async (route, request) => {
     const body = await serving.incoming.read(request.message, route.bodyBytesMax)
@@ -130,8 +133,9 @@ function createGuard({ clock, pageRate }: PublicOptions & PageRate): (request: R
 }
 
 /**
- * Refuses forms of other sites, which do not know the token in the path: defence in depth. A page with `no-referrer` sends
- * `Origin: null` from its own forms, so `Origin` counts only if it is not null and the browser sends no `Sec-Fetch-Site`.
+ * Refuses forms that another site sends. Such a site does not know the token in the path, so this is defence in depth.
+ * A page with `no-referrer` sends `Origin: null` from its own forms, so `Origin` is checked only if it is not null and
+ * the browser sends no `Sec-Fetch-Site`.
  */
 function refuseForeignSite({ headers }: RawRequest): void {
   const site = headers['sec-fetch-site']
@@ -158,7 +162,10 @@ async function readForm(
   return body
 }
 
-/** A percent sign is itself encoded, so these characters are always a NUL, which PostgreSQL cannot store. */
+/**
+ * The encoding of a NUL, which PostgreSQL cannot store. These characters always mean a NUL, because a percent sign is
+ * itself encoded.
+ */
 const encodedNul = '%00'
 const hasNul = () => new Refusal('malformed_request', 'The form contains a NUL character.')
 

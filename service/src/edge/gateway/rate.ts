@@ -1,6 +1,6 @@
 /**
- * A token bucket per name and process: `perSecond` requests on average, `burst` at once. The name is a service account, or
- * the address of a browser.
+ * A token bucket per key and process: `perSecond` requests on average, `burst` at once. The key is a service account,
+ * or the address of a browser.
  */
 import ipaddr from 'ipaddr.js'
 import { type Caller, Refusal } from '../../kernel/api/index.ts'
@@ -12,35 +12,38 @@ type Bucket = { tokens: number; at: number }
 
 type RateLimiter = {
   /** Takes one or more tokens. Refuses: rate_limited (429) with Retry-After. */
-  readonly take: (name: string, tokens?: number) => void
+  readonly take: (key: string, tokens?: number) => void
   /** Takes the tokens if they are available. Returns false otherwise. */
-  readonly tryTake: (name: string, tokens?: number) => boolean
+  readonly tryTake: (key: string, tokens?: number) => boolean
   /** Returns the RateLimit fields of draft-ietf-httpapi-ratelimit-headers-10, for every authenticated response. */
-  readonly headers: (name: string) => Readonly<Record<string, string>>
+  readonly headers: (key: string) => Readonly<Record<string, string>>
 }
 
-/** Limits the memory. When full, the least recently used bucket is dropped, so that many new names do not reset the active buckets. */
+/**
+ * Limits the memory. When the table is full, the least recently used bucket is dropped, so that many new keys do not
+ * reset the active buckets.
+ */
 const bucketsMax = 100_000
 
 export function createRateLimiter(options: {
   readonly clock: Clock
   readonly perSecond: number
   readonly burst: number
-  /** Unit that is counted. Default: requests. */
+  /** The counted unit, for the refusal. Default: requests. */
   readonly unit?: string
 }): RateLimiter {
   const { clock, perSecond, burst, unit = 'requests' } = options
   const buckets = new Map<string, Bucket>()
   const policy = `"default";q=${burst};w=${Math.ceil(burst / perSecond)}`
 
-  const refill = (name: string): Bucket => {
+  const refill = (key: string): Bucket => {
     const now = clock.now().getTime()
-    const bucket = buckets.get(name) ?? { tokens: burst, at: now }
+    const bucket = buckets.get(key) ?? { tokens: burst, at: now }
     // The map is in the order of the last use.
-    buckets.delete(name)
+    buckets.delete(key)
     const [oldest] = buckets.size >= bucketsMax ? buckets.keys() : []
     if (oldest !== undefined) buckets.delete(oldest)
-    buckets.set(name, bucket)
+    buckets.set(key, bucket)
     // A clock that was set back takes no tokens away.
     const elapsedMs = Math.max(0, now - bucket.at)
     bucket.tokens = Math.min(burst, bucket.tokens + (elapsedMs / secondMs) * perSecond)
@@ -52,8 +55,8 @@ export function createRateLimiter(options: {
     ratelimit: `"default";r=${Math.max(0, Math.floor(tokens))};t=${Math.ceil((burst - tokens) / perSecond)}`,
   })
 
-  const tryTake = (name: string, tokens = 1): boolean => {
-    const bucket = refill(name)
+  const tryTake = (key: string, tokens = 1): boolean => {
+    const bucket = refill(key)
     if (bucket.tokens < tokens) return false
     bucket.tokens -= tokens
     return true
@@ -61,9 +64,9 @@ export function createRateLimiter(options: {
 
   return {
     tryTake,
-    take: (name, tokens = 1) => {
-      if (!tryTake(name, tokens)) {
-        const bucket = refill(name)
+    take: (key, tokens = 1) => {
+      if (!tryTake(key, tokens)) {
+        const bucket = refill(key)
         const retryAfter = String(Math.max(1, Math.ceil((tokens - bucket.tokens) / perSecond)))
         throw new Refusal(
           'rate_limited',
@@ -74,7 +77,7 @@ export function createRateLimiter(options: {
         )
       }
     },
-    headers: (name) => fields(refill(name)),
+    headers: (key) => fields(refill(key)),
   }
 }
 
@@ -89,7 +92,10 @@ export function createAddressLimiter(
   }
 }
 
-/** Parts of an IPv6 address that identify its /64. Each subscriber has at least a /64 and can use any address in it (RFC 6177). */
+/**
+ * Number of parts of an IPv6 address that identify its /64. Each subscriber has at least a /64 and can use any address
+ * in it (RFC 6177).
+ */
 const networkParts = 4
 
 /** Returns the network by which a client is counted: an IPv4 address, or the /64 of an IPv6 address. */
@@ -108,13 +114,13 @@ export function clientNetwork(ip: string): string {
 // for each. Only refusals count, so that other partners behind the same proxy or network keep their connections.
 
 export type RefusalBudget = {
-  /** Counts a refusal. Returns whether it closes its connection, and the delay before it is sent. */
+  /** Counts a refusal. `isLast`: the refusal closes its connection. `delayMs`: the delay before it is sent. */
   readonly count: (socket: Socket, ip: string) => { readonly isLast: boolean; readonly delayMs: number }
 }
 
 const perConnectionMax = 100
 const perAddress = { perSecond: 20, burst: 1000 }
-/** 50 connections of an address get 200 refusals a second instead of 1,700, which took a third of a core. */
+/** Delay of a refusal. With it, 50 connections get 200 refusals a second instead of 1,700, which took a third of a core. */
 const delayBeyondMs = 250
 
 export function createRefusalBudget(clock: Clock): RefusalBudget {
@@ -137,7 +143,7 @@ export type ItemRate = {
   readonly itemRate: { readonly perSecond: number; readonly burst: number }
 }
 
-/** Takes items of the partner's rate. Refuses: rate_limited (429) with Retry-After. */
+/** Takes tokens for items from the partner's bucket. Refuses: rate_limited (429) with Retry-After. */
 export type ItemLimiter = (caller: Pick<Caller, 'partnerId'>, count: number) => void
 
 export function createItemLimiter({ clock, itemRate }: ItemRate): ItemLimiter {

@@ -1,4 +1,4 @@
-/** Requests on their way in and out. */
+/** Reading of requests and sending of answers. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
@@ -16,7 +16,7 @@ import { audienceHandler } from './server.ts'
 import { createRefusalBudget } from './rate.ts'
 import { streamReply } from './operation.ts'
 
-test('the address is the first that is not a trusted proxy, and entries further out are ignored', () => {
+test("the client's address is the nearest one that is not a trusted proxy, and entries further out are ignored", () => {
   const addressOf = createClientAddress(['10.0.0.0/8', '2001:db8::1'])
   for (const [remote, forwarded, expected] of [
     ['10.0.0.1', '203.0.113.7', '203.0.113.7'],
@@ -33,12 +33,12 @@ test('the address is the first that is not a trusted proxy, and entries further 
     assert.equal(addressOf(remote, forwarded), expected, `${remote} ${String(forwarded)}`)
 })
 
-test('without proxies the header is not read', () => {
+test('X-Forwarded-For is ignored if no proxies are trusted', () => {
   for (const proxies of [undefined, []])
     assert.equal(createClientAddress(proxies)('127.0.0.1', '203.0.113.7'), '127.0.0.1')
 })
 
-test('pages behind a named proxy get the address of the client, and each client has its own rate', async () => {
+test('pages behind a trusted proxy get the address of the client, and each client has its own rate', async () => {
   const seen: string[] = []
   const show: PublicRoute = {
     method: 'GET',
@@ -85,7 +85,7 @@ function newMessage(socket: Socket): IncomingMessage & PassThrough {
 const refusedAs = (code: string) => (error: unknown) => error instanceof Refusal && error.code === code
 const turnOfEventLoop = () => new Promise((resolve) => void setImmediate(resolve))
 
-test('a body that arrives byte by byte holds at most twice its bytes, and nothing after the end', () => {
+test('a body that arrives byte by byte uses at most twice its size in memory, and none after its release', () => {
   const bytesMax = 256 * 1024
   let held = 0
   let heldMax = 0
@@ -119,7 +119,7 @@ test('503 to the oldest incomplete bodies when they hold too many bytes together
   for (const body of bodies.slice(2)) assert.equal((await body).length, 924)
 })
 
-test('the connection that has waited longest is closed beyond the limit, except while its signature is verified', () => {
+test('beyond the limit the oldest connection is closed, unless its signature is being verified', () => {
   const incoming = createIncoming(limits)
   const [first, second, ...others] = [1, 2, 3, 4, 5, 6].map(newSocket) as [Socket, Socket, ...Socket[]]
   incoming.open(first)
@@ -133,7 +133,7 @@ test('the connection that has waited longest is closed beyond the limit, except 
   endProtection()
 })
 
-test('a connection with a verified signature is not closed, and its incomplete bodies count', async () => {
+test('a connection with a verified signature is not closed, but its incomplete bodies count towards the limit', async () => {
   const incoming = createIncoming(limits)
   const partner = newSocket()
   incoming.open(partner)
@@ -158,7 +158,7 @@ const faultOf = (text: string) => {
   return fault && `${fault.line}:${fault.column} ${fault.expected}`
 }
 
-test('the position and the expectation of the first fault', () => {
+test('a JSON fault has its line, column and the expected token', () => {
   const cases = [
     { text: '', fault: '1:1 a value' },
     { text: '{', fault: '1:2 a field name in double quotes or "}"' },
@@ -180,7 +180,7 @@ test('the position and the expectation of the first fault', () => {
   for (const { text, fault } of cases) assert.equal(faultOf(text), fault, text)
 })
 
-test('no fault in valid JSON', () => {
+test('valid JSON has no fault', () => {
   const valid = ['{}', ' [] ', '0', '-1.5e+3', 'null', '"\\u0041\\n\u{1f680}"', '{"a":[1,{"b":true}],"c":"\\""}\n']
   for (const text of valid) {
     JSON.parse(text)
@@ -202,7 +202,7 @@ test('a body of 256 KiB is scanned in less than a second of processor time', () 
 
 const signed = () => Promise.resolve(undefined)
 
-test('an operation is served by the authentication of its audience', () => {
+test('an operation is handled with the authentication of its audience', () => {
   assert.equal(audienceHandler({ signed }, 'getCustomer', 'signed'), signed)
 })
 
@@ -213,7 +213,7 @@ test('an operation whose audience has no authentication is not served', () => {
 
 const start = new Date('2026-01-01T00:00:00Z')
 
-test('connections of an address beyond 1,000 refusals at once and 20 a second are closed after a delay, and another address is not affected', () => {
+test('beyond 1,000 refusals at once and 20 a second, connections of that address alone are closed after a delay', () => {
   const clock = createManualClock(start)
   const refusals = createRefusalBudget(clock)
   const count = (times: number, ip: string) =>
@@ -235,7 +235,7 @@ test('a connection closes with its 100th refusal', () => {
 
 const file = { mediaType: 'application/jsonl', fileName: 'x.jsonl' }
 
-/** `once` of Node rejects if an error comes before. */
+/** Waits for `close`. Node's `once` would reject if an error comes first. */
 const closeOf = (body: Readable) => new Promise<void>((resolve) => void body.once('close', resolve))
 
 function source(parts: number, fail?: Error) {
@@ -254,7 +254,7 @@ function source(parts: number, fail?: Error) {
   return { state, stream: { ...file, read, closed: () => void (state.closed += 1) } }
 }
 
-test('a part is produced when the reader has taken the previous part', async () => {
+test('a part of a stream is produced when the reader has consumed the previous part', async () => {
   const { state, stream } = source(50)
   let taken = 0
   let ahead = 0
@@ -272,7 +272,7 @@ test('a part is produced when the reader has taken the previous part', async () 
   assert.deepEqual([state.ended, state.closed], [true, 1])
 })
 
-test('a client that disconnects ends the source, and is counted exactly once', async () => {
+test('a disconnect of the client ends the source and calls `closed` once', async () => {
   const { state, stream } = source(50)
   const { body } = streamReply(stream)
   await once(body, 'readable')
@@ -283,7 +283,7 @@ test('a client that disconnects ends the source, and is counted exactly once', a
   assert.equal(state.closed, 1)
 })
 
-test('a client that does not read is disconnected, and an answer that is never sent is closed', async () => {
+test('a client that does not read is disconnected, and an answer that is never sent is destroyed', async () => {
   for (const isRead of [true, false]) {
     const { state, stream } = source(50)
     const { body } = streamReply(stream, 5)
@@ -294,7 +294,7 @@ test('a client that does not read is disconnected, and an answer that is never s
   }
 })
 
-test('a source that fails breaks the stream', async () => {
+test('an error of the source breaks the stream', async () => {
   const { state, stream } = source(3, new Error('the database is away'))
   const sink = new Writable({ write: (_chunk, _encoding, done) => done() })
   await assert.rejects(pipeline(streamReply(stream).body, sink), /the database is away/)

@@ -1,7 +1,7 @@
 /**
- * The router forwards each request to the cell of its partner and returns the answer. It does not verify signatures and has no
- * database. A request whose API key or link does not identify a partner goes to the first cell, because every cell answers it
- * alike.
+ * The router forwards each request to the cell of its partner and returns the answer. It does not verify signatures and
+ * has no database. A request whose API key or link does not identify a partner goes to the first cell, because every
+ * cell answers it in the same way.
  */
 import { finished, type Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
@@ -26,7 +26,10 @@ export type RouterOptions = {
 
 export type Router = Gateway & Pick<CellLookup, 'answering'>
 
-/** A cell refuses excess requests itself. More than this means that it hangs, and must not fill the router's memory. */
+/**
+ * Maximum number of concurrent requests to a cell. A cell itself refuses excess requests, so that more than this means
+ * that it hangs. They must not fill the router's memory.
+ */
 const requestsPerCellMax = 1024
 
 export function createRouter(options: RouterOptions): Router {
@@ -84,7 +87,7 @@ function findPartnerId({ headers, path, query }: RawRequest): string | undefined
   return audience === 'checkout' ? linkTokenPartner(token) : undefined
 }
 
-/** Finds the partner of the opened link, of the signed-in member, or of the last sign-in. */
+/** Finds the partner of an opened link, of a signed-in member, or of the last sign-in. */
 function consolePartnerId({ cookie }: RawRequest['headers'], query: string): string | undefined {
   const cookies = typeof cookie === 'string' ? cookie : undefined
   const given = new URLSearchParams(query)
@@ -105,7 +108,9 @@ type Upstream = {
   readonly close: () => Promise<void>
 }
 
-/** Connections to one cell. The router does not retry requests: partners repeat them with their idempotency key. */
+/**
+ * The connection pool of one cell. The router does not retry requests: partners repeat them with their idempotency key.
+ */
 function createUpstream({ name, url }: Cell, timeoutMs: number): Upstream {
   const pool = new Pool(url, { headersTimeout: timeoutMs, bodyTimeout: timeoutMs, connect: { timeout: timeoutMs } })
   const { admit } = createAdmissionControl(requestsPerCellMax)
@@ -137,7 +142,7 @@ function createUpstream({ name, url }: Cell, timeoutMs: number): Upstream {
   }
 }
 
-/** Headers that apply to one connection (RFC 9110, section 7.6.1). The router has read the body and answered the expectation. */
+/** Headers that apply to one connection only (RFC 9110, section 7.6.1). */
 const hopByHopHeaders = new Set([
   'connection',
   'keep-alive',
@@ -147,6 +152,7 @@ const hopByHopHeaders = new Set([
   'transfer-encoding',
   'upgrade',
 ])
+/** Headers that the router replaces, and `expect`, which it has already answered. */
 const replaced = new Set(['content-length', 'expect', 'x-forwarded-for', 'x-request-id'])
 const connectionHeaders = (connection: string | undefined) =>
   new Set((connection ?? '').split(',').map((name) => name.trim().toLowerCase()))
@@ -170,7 +176,7 @@ function responseHeaders(headers: Readonly<Record<string, string | string[] | un
   return Object.fromEntries(kept)
 }
 
-// Finds the cell of a partner. The router asks the operations ports of the cells and caches each answer for `freshMs`. A
+// Finds the cell of a partner. The router queries the operations ports of the cells and caches each answer for `freshMs`. A
 // moved partner is found in its new cell after that time.
 
 export type Cell = {
@@ -186,17 +192,22 @@ type CellLookup = {
    * confirmed the partner and a cell does not answer.
    */
   readonly find: (partnerId: string) => Promise<Cell | undefined>
-  /** Reports whether each cell answers now. */
+  /** Reports for each cell whether it answers now. */
   readonly answering: () => Promise<Readonly<Record<string, boolean>>>
   readonly close: () => Promise<void>
 }
 
-/** Time for which a lookup is cached, as long as a gateway caches a credential. */
+/** Time for which a result is cached: as long as a gateway caches a credential. */
 const freshMs = 2 * secondMs
 const lookupTimeoutMs = secondMs
-/** Callers can invent keys. When full, the oldest entry is dropped. */
+/**
+ * Maximum number of cached results, because callers can invent keys. When the cache is full, the oldest entry is
+ * dropped.
+ */
 const partnersKeptMax = 100_000
-/** Lookups of invented keys wait for each other and use few connections to a cell. */
+/**
+ * Maximum number of concurrent lookups. Lookups of invented keys wait for each other and use few connections to a cell.
+ */
 const connectionsMax = 16
 
 type CachedCell = { readonly cell: Cell | undefined; readonly untilMs: number }
@@ -253,7 +264,7 @@ function createCellLookup(deps: {
   }
 }
 
-/** Asks the last known cell first, then all others. Returns the first cell that has the partner. */
+/** Queries the last known cell of the partner first, then all others. Returns the first cell that has the partner. */
 async function findCell(
   cells: readonly Cell[],
   last: Cell | undefined,
@@ -281,7 +292,10 @@ async function findCell(
   return found
 }
 
-/** Queries the operations ports. Returns true for 200 and false for 404. Rejects on any other answer and on a timeout. */
+/**
+ * Queries the operations port of a cell. Returns true for 200 and false for 404. Rejects on any other answer and on a
+ * timeout.
+ */
 function createAsk(cells: readonly Cell[]): { readonly ask: AskCell; readonly close: () => Promise<void> } {
   const timeouts = { headersTimeout: lookupTimeoutMs, bodyTimeout: lookupTimeoutMs }
   const poolOf = ({ opsUrl }: Cell) =>

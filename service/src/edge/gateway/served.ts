@@ -1,4 +1,4 @@
-/** Looks up the methods of a path (405, RFC 9110, section 15.5.6), and the nearest route of an unknown path. */
+/** Finds the methods of a path (405, RFC 9110, section 15.5.6), and the nearest route for an unknown path. */
 import { editDistance } from '../../kernel/index.ts'
 
 export type RoutePaths = {
@@ -7,7 +7,7 @@ export type RoutePaths = {
   readonly methods: readonly string[]
 }
 
-/** Converts a URL in Fastify's notation, such as `/v1/customers/:id`. */
+/** Converts a path to its form in Fastify, such as `/v1/customers/:id`. */
 export const toRoutePaths = (url: string, methods: readonly string[]): RoutePaths => ({
   parts: splitPath(url),
   pattern: new RegExp(`^${url.replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`),
@@ -21,14 +21,14 @@ export const methodsAt = (served: readonly RoutePaths[], path: string): readonly
   ...new Set(served.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods)),
 ]
 
-/** Longer than every route. Limits the cost of the search, which anybody can cause. */
+/** Longer than every route. Limits the cost of a search, because anybody can send unknown paths. */
 const pathCharsMax = 300
 const partCharsMax = 40
 const slipsMax = 2
 
 /**
- * Finds the path that the caller probably meant: corrects slashes, upper case, a missing `/v1` and up to two slips. Undefined: no route
- * is near.
+ * Finds the path that the caller probably meant. Corrects slashes, upper case, a missing `/v1` and up to two typing
+ * errors. Undefined: no route is near.
  */
 export function nearestPath(served: readonly RoutePaths[], path: string): string | undefined {
   const given = splitPath(path)

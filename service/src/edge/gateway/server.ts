@@ -38,7 +38,7 @@ export type RawRequest = {
   readonly requestId: string
   readonly ip: string
   readonly message: IncomingMessage
-  /** Set while the request is handled, for its log line. */
+  /** Written while the request is handled, for its log line. */
   readonly trace: RequestTrace
 }
 
@@ -65,7 +65,7 @@ declare module 'fastify' {
 
 export type Handle = (request: RawRequest, reply: FastifyReply) => Promise<Reply | undefined>
 
-/** Public pages, without a signature. Refusals are pages too. */
+/** Serves public pages, which need no signature. Refusals are pages too. */
 export type PublicPipeline<Sent = FastifyReply> = {
   readonly routes: readonly PublicRoute[]
   readonly run: (route: PublicRoute, request: RawRequest, reply: Sent) => Promise<Reply | undefined>
@@ -87,7 +87,7 @@ type AuthenticatingPipeline = {
 type PassThroughPipeline = { readonly pass: Handle }
 export type Pipeline = AuthenticatingPipeline | PassThroughPipeline
 
-/** Label in logs and metrics: an operation, a public page, or a path that is neither. */
+/** Label of a route in logs and metrics: an operation, a public page, or a path that is neither. */
 type RouteLabel = OperationId | 'page' | 'unknown'
 type ResponseObservers = Pick<ServerOptions, 'admission' | 'log' | 'observe' | 'record' | 'tracing'>
 
@@ -108,15 +108,18 @@ export type ServerOptions = {
   /** Counts refusals before authentication. Absent in an api process, which only gateways call. */
   readonly refusals?: RefusalBudget
   readonly admission: Pick<AdmissionControl, 'isFull'>
-  /** False: simulations answer 404, and answers do not mention their paths. */
+  /** False: simulations answer 404, and refusals do not mention their paths. */
   readonly sandbox?: boolean
   readonly observe?: ((operation: RouteLabel, status: number, durationMs: number) => void) | undefined
   readonly record?: ((...answered: ReturnType<typeof toLogEntry>) => void) | undefined
 }
 
-/** Interval at which Node checks for requests that exceed their time. */
+/** Interval at which Node looks for requests that exceed their time limit. */
 const timeoutCheckMs = 1000
-/** Bodies have a time limit of their own. Node's limit also ends bodies that no route reads. */
+/**
+ * Node's time limit exceeds that of bodies by this margin, because `incoming` limits the bodies that a route reads.
+ * Node's limit also ends bodies that no route reads.
+ */
 const requestTimeoutMarginMs = 5000
 /** Longer than the usual 60 s of a load balancer, so that the balancer closes the connection first. */
 const keepAliveTimeoutMs = 72_000
@@ -201,7 +204,10 @@ export function createServer(options: ServerOptions): Server {
 /** Removes scheme and host, which a server must accept (RFC 9112, section 3.2.2). The signature covers path and query. */
 const originForm = (target: string): string => target.replace(/^https?:\/\/[^/?#]*\/?/i, '/')
 
-/** RFC 9110, section 15.5.6: a 405 lists the methods of the resource. A path that no route has is 404. */
+/**
+ * Creates the handler of unknown requests. A 405 lists the methods of the resource (RFC 9110, section 15.5.6). A path
+ * without a route is 404.
+ */
 const refuseUnknown =
   (
     { sandbox = true }: Pick<ServerOptions, 'sandbox'>,
@@ -227,7 +233,10 @@ const refuseUnknown =
     throw new Refusal('method_not_allowed', `The resource allows ${allow}.`, { headers: { allow } })
   }
 
-/** Refuses codings other than `chunked`, which Node does not decode: the server would verify other bytes than the client signed. */
+/**
+ * Refuses transfer codings other than `chunked`. Node does not decode them, so the server would verify other bytes than
+ * the client signed.
+ */
 function refuseTransferCodings(app: FastifyInstance, options: ServerOptions): void {
   const refuse = handleRoute(options, 'unknown', () => {
     throw new Refusal('transfer_coding_not_supported', undefined, { headers: { connection: 'close' } })
@@ -292,7 +301,7 @@ function mountPublic(app: FastifyInstance, options: ServerOptions): void {
     })
 }
 
-/** Converts a path to Fastify's notation of parameters. */
+/** Converts path parameters to Fastify's notation. */
 const toUrl = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
 
 function mountOperations(app: FastifyInstance, options: ServerOptions, unknown: Handle): void {
@@ -375,7 +384,7 @@ export function handleRoute(options: ResponseObservers, operation: RouteLabel, h
 }
 
 /**
- * Records the request as a span of its caller's trace. A refusal does not mark the span as failed; its code is an
+ * Records the request as a span of its caller's trace. A refusal does not mark the span as failed: its code is an
  * attribute.
  */
 function traced(
@@ -418,7 +427,7 @@ function toRequestProblem(error: unknown, request: FastifyRequest, log: Log): Pr
   return toProblem(error, { requestId: request.id, instance, log: log.child({ requestId: request.id }) })
 }
 
-/** Separates repeated idempotency keys, which Node would join to a third key. */
+/** Returns repeated idempotency keys separately. Node would join them to one other key. */
 function withRepeatedKeys(message: IncomingMessage): Headers {
   const { headers } = message
   if (headers[idempotencyKeyHeader]?.includes(',') !== true) return headers
@@ -473,7 +482,10 @@ function toLogEntry(
 
 type Audiences<T> = Readonly<Partial<Record<Audience, T>>>
 
-/** Returns the handler of an audience. Throws at the start if an operation has an audience without one. */
+/**
+ * Returns the handler of an operation's audience. Throws when the server starts if an operation has an audience without
+ * one.
+ */
 export function audienceHandler<T>(audiences: Audiences<T>, id: string, audience: Audience): T {
   const serving = audiences[audience]
   assert(serving !== undefined, `the operation ${id} has an audience that the gateway authenticates: ${audience}`)
@@ -482,7 +494,7 @@ export function audienceHandler<T>(audiences: Audiences<T>, id: string, audience
 
 // Requests that the parser of Node refuses before Fastify sees them: the problem is written to the socket.
 
-/** Time for a client that still sends to read the refusal. */
+/** Time for which a connection stays open, so that a client that is still sending can read the refusal. */
 const lingerMs = 2000
 
 const socketProblems: Readonly<Record<string, ProblemCode>> = {

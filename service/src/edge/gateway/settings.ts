@@ -10,7 +10,7 @@ function readProxies(value: string | undefined): readonly string[] | undefined {
   })
 }
 
-/** Two years, the most that browsers' lists ask for. */
+/** Two years, the longest time that the preload lists of browsers require. */
 const hstsSecondsMax = 63_072_000
 
 export const gatewaySettings = {

@@ -22,7 +22,7 @@ export type SignatureHeaders = {
 }
 
 const base64 = /^[A-Za-z0-9+/]+={0,2}$/
-/** Matches a signature in hexadecimal. Base64 of this length never consists of hexadecimal digits only. */
+/** Matches a signature in hexadecimal. A base64 signature of this length never consists of hexadecimal digits only. */
 const hexadecimal = /^[0-9a-f]{128,}$/i
 const signatureHeaderNames = ['ApiKey', 'Nonce', 'Timestamp', 'Signature'] as const
 
@@ -49,7 +49,10 @@ export function readSentSignature(headers: Headers): SentSignature {
   }
 }
 
-/** Parses the signature headers. Refuses: timestamp_out_of_window, nonce_invalid, signature_invalid. The details depend on the headers alone. */
+/**
+ * Parses the signature headers. Refuses: timestamp_out_of_window, nonce_invalid, signature_invalid. The refusals depend
+ * only on the headers.
+ */
 export function readSignatureHeaders({
   apiKey,
   nonce: nonceAsSent,
@@ -72,7 +75,7 @@ type SignedRequest = {
   readonly body: Uint8Array
 }
 
-/** Creates a verifier of signatures. The verifier refuses (401): timestamp_out_of_window, signature_invalid. */
+/** Creates a signature verifier, which refuses (401): timestamp_out_of_window, signature_invalid. */
 export function createSignatureVerifier(deps: {
   readonly credential: Access['credential']
   readonly clock: Clock
@@ -126,15 +129,18 @@ type NonceCheck = {
   /** Consumes the nonce, unless it was already consumed. Refuses (401): nonce_replayed. */
   readonly consume: () => Promise<void>
   /**
-   * Resolves when the nonce is on disk. Wait for it before you respond: a database crash could lose an unflushed nonce, and the request
-   * could be replayed.
+   * Resolves when the nonce is on disk. Await it before you respond: a database crash could lose an unflushed nonce,
+   * and then the request could be replayed.
    */
   readonly durable: () => Promise<void>
 }
 
-/** Nonces are kept for twice the window, plus a minute for clock differences between processes. */
+/** Margin for clock differences between processes, in addition to twice the window for which a nonce is stored. */
 const nonceMarginMs = minuteMs
-/** Rounds up to the second, so that the nonces of a batch share the value. */
+/**
+ * Returns the time until which a nonce is stored. Rounds up to the second, so that the nonces of a batch share the
+ * value.
+ */
 const nonceExpiry = (now: Date, windowSeconds: number): Date => {
   const exact = after(now, nonceMarginMs + 2 * windowSeconds * secondMs).getTime()
   return new Date(Math.ceil(exact / secondMs) * secondMs)
@@ -146,8 +152,8 @@ export function createNonceCheck(deps: {
   readonly log: Log
   readonly windowSeconds: number
   /**
-   * Commits the nonce of a write asynchronously: the durable commit of the write flushes the nonce too. A read has no
-   * such commit and would wait twice. Requires that the response waits for `durable`.
+   * True: commits the nonce of a write asynchronously, because the durable commit of the write flushes the nonce too. A
+   * read has no such commit and would wait twice. Requires that the response waits for `durable`.
    */
   readonly asyncCommitOfWrites: boolean
 }): (request: NonceRequest) => NonceCheck {

@@ -1,4 +1,4 @@
-/** Serves a site of pages behind a plain HTTP server, with the checks that the public port makes. */
+/** Serves a site of pages on a plain HTTP server, with the same checks as on the public port. */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { type PublicSite, Refusal } from '../../kernel/api/index.ts'
 import { type Clock, type Log, present } from '../../kernel/index.ts'
@@ -20,7 +20,7 @@ export type SiteOptions = {
   readonly strictTransport?: string | undefined
 }
 
-/** The users are people of one company: more concurrent requests are an attack. */
+/** Maximum number of concurrent requests. The users are employees of one company, so more would be an attack. */
 const requestsMax = 32
 const bodyBytesMax = 16_384
 
@@ -80,7 +80,7 @@ export function createSiteListener({
   }
 }
 
-/** Returns a pattern whose groups are the parameters of the path. */
+/** Returns a pattern whose named groups are the parameters of the path. */
 const toPathPattern = (path: string): RegExp =>
   new RegExp(`^(?<path>${path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')})$`)
 
@@ -106,8 +106,8 @@ function toRaw(message: IncomingMessage, ip: string): Omit<RawRequest, 'params'>
 type ClientAddress = (remote: string, forwarded: string | readonly string[] | undefined) => string
 
 /**
- * Follows `X-Forwarded-For` from the nearest proxy outwards while the addresses are trusted. Entries further out may be forged by the
- * client. Without proxies the header is ignored.
+ * Follows `X-Forwarded-For` from the nearest proxy outwards while the addresses are trusted. The client may have forged
+ * the entries further out. Without proxies the header is ignored.
  */
 export function createClientAddress(proxies: readonly string[] | undefined): ClientAddress {
   const isTrusted = createAddressCheck(proxies ?? [])

@@ -1,6 +1,7 @@
 /**
- * Static pages: the documentation and `/openapi.json`. Compressed once per encoding outside the main thread, and sent from memory. A client
- * that has the page gets 304. Each client address has a rate limit, and all clients together have a budget of bytes.
+ * Static pages: the documentation and `/openapi.json`. Each is compressed once per encoding outside the main thread,
+ * and sent from memory. A client that has the current page gets 304. Each client address has a rate limit, and all
+ * clients together have a budget of bytes.
  */
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -18,7 +19,7 @@ export type Page = {
   /** Default: 200. */
   readonly status?: number
   readonly contentType: string
-  /** Called once, at the first request. */
+  /** Reads the page. Called once, at the first request. */
   readonly body: () => Promise<Buffer>
   readonly headers: Readonly<Record<string, string>>
 }
@@ -28,7 +29,9 @@ type Options = Pick<ServerOptions, 'log' | 'observe' | 'tracing' | 'admission'> 
   readonly pageRate: { readonly perSecond: number; readonly burst: number }
 }
 
-/** Compresses the largest file in a tenth of a second. The best quality takes 20 times as long and saves 5 %. */
+/**
+ * Quality with which the largest file takes a tenth of a second. The best quality takes 20 times as long and saves 5 %.
+ */
 const brotliQuality = 9
 
 const compressors = {
@@ -39,11 +42,12 @@ const compressors = {
 }
 
 /**
- * Bytes that a process sends to all clients. `/openapi.json` has 1.8 MB without compression: fifty addresses within their own rates could
- * request gigabytes a second, which would block the thread for all other clients.
+ * Bytes per second that a process sends to all clients together. `/openapi.json` has 1.8 MB without compression: fifty
+ * addresses within their own rates could request gigabytes a second, which would block the thread for all other
+ * clients.
  */
 export const strangersBudget = { perSecond: 8 * 1024 * 1024, burst: 32 * 1024 * 1024 } as const
-/** Cost of an answer without a body, in bytes that could have been sent meanwhile. */
+/** Fixed cost of an answer in the budget: bytes that could have been sent in the same time. */
 const answerBytes = 16 * 1024
 
 function createStrangersBudget(clock: Clock): (bytes: number) => void {
@@ -108,6 +112,6 @@ function createAnswer({ status = 200, contentType, body, headers }: Page): (requ
   }
 }
 
-/** Compares entity tags weakly with any of a list (RFC 9110, section 13.1.2). */
+/** Reports whether a list of entity tags contains this one, by weak comparison (RFC 9110, section 13.1.2). */
 const names = (known: string, etag: string): boolean =>
   known.split(',').some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === etag)

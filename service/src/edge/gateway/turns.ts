@@ -1,18 +1,20 @@
 /**
- * Handles one request at a time per connection. Node would parse all pipelined requests of a packet, possibly thousands,
- * before it serves another connection. Here the parser gets one head, and later bytes wait in the socket until the answer is
- * sent. So no requests are queued for a client that does not read its answers.
+ * Handles one request at a time per connection. Node would parse all pipelined requests of a packet, possibly
+ * thousands, before it serves another connection. Here the parser gets one head, and later bytes wait in the socket
+ * until the answer is sent, so that no requests are queued for a client that does not read its answers.
  */
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { present, secondMs } from '../../kernel/index.ts'
 
 const endOfHead = '\r\n\r\n'
-/** Enough for a head and its body. Limits the work that one packet causes in a turn of the event loop. */
+/**
+ * Maximum parts of a connection's bytes that are parsed in one turn of the event loop. Enough for a head and its body.
+ */
 const partsPerTurn = 8
-/** Pipelined requests that all connections together begin in one turn of the event loop. */
+/** Maximum number of pipelined requests, of all connections together, that begin in one turn of the event loop. */
 const resumedPerTurn = 4
-/** A client that does not read its answer for so long is disconnected. */
+/** Time after which a client that does not read its answer is disconnected. */
 const unreadAnswerMsMax = 20 * secondMs
 
 export function takeTurns(server: Server, unreadMsMax = unreadAnswerMsMax): void {
@@ -42,7 +44,7 @@ export function takeTurns(server: Server, unreadMsMax = unreadAnswerMsMax): void
     })
   })
 
-  /** Passes parts of the bytes to the parser until a request waits for its answer, and keeps the rest. */
+  /** Passes the bytes to the parser in parts until a request awaits its answer, and returns the rest to the socket. */
   function feed(
     socket: Socket,
     open: ReadonlySet<ServerResponse>,
@@ -74,7 +76,9 @@ export function takeTurns(server: Server, unreadMsMax = unreadAnswerMsMax): void
  * pipelined request costs the same.
  */
 
-/** Resolves in the order of the calls, `perTurn` of them in each turn of the event loop. */
+/**
+ * Creates a throttle. Its promises resolve in the order of the calls, `perTurn` of them in each turn of the event loop.
+ */
 export function createTurnThrottle(perTurn: number): () => Promise<void> {
   const waiting: (() => void)[] = []
   let isScheduled = false

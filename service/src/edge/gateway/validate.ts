@@ -1,4 +1,7 @@
-/** Compiles schemas into validators. Each failure becomes a pointer, a code, and a message that states what is expected. */
+/**
+ * Compiles schemas into validators. A validator reports each failure with a pointer, a code and a message that states
+ * the expected value.
+ */
 import {
   decimalText,
   type FieldError,
@@ -17,11 +20,14 @@ import { Settings } from 'typebox/system'
 import { Refusal } from '../../kernel/api/index.ts'
 import { escapePointer, valueAt } from './json.ts'
 
-/** Errors in one response: enough to correct a form, limited against a hostile body. */
+/** Maximum number of errors in one response: enough to correct a form, and a limit against a hostile body. */
 const errorsMax = 50
 Settings.Set({ maxErrors: errorsMax })
 
-/** Refuses (400): unknown_field if all errors are unknown fields, else validation_failed. `prefix` begins each pointer. */
+/**
+ * Refuses (400): unknown_field if all errors are unknown fields, else validation_failed. Each pointer begins with
+ * `prefix`.
+ */
 type Validator = (value: unknown, prefix?: string) => void
 
 export function compileValidator(schema: TSchema, part: Part = 'field'): Validator {
@@ -38,7 +44,7 @@ export function compileValidator(schema: TSchema, part: Part = 'field'): Validat
   }
 }
 
-/** Compiles the check of a path parameter: a mismatch is 404, without field errors. */
+/** Compiles the check of path parameters. A mismatch is a 404 without field errors. */
 export function compileCheck(schema: TSchema): (value: unknown) => boolean {
   const compiled = Compile(schema)
   return (value) => compiled.Check(value)
@@ -109,14 +115,14 @@ function toFieldErrors(
   }
 }
 
-/** Finds the schema of the invalid field: for a branch of a nullable field, the nullable schema. */
+/** Finds the schema of the invalid field. For a branch of a nullable field, this is the nullable schema. */
 const fieldAt = (schema: TSchema, schemaPath: string): TSchema =>
   valueAt(schema, schemaPath.slice(1).replace(/\/anyOf\/\d+$/, '')) as TSchema
 
 const propertyOf = (schema: TSchema, name: string): TSchema =>
   (schema as unknown as { readonly properties: Readonly<Record<string, TSchema>> }).properties[name] as TSchema
 
-/** Keeps the first error of each field, which is the most specific. */
+/** Returns the first error of each field, which is the most specific. */
 function unique(errors: readonly FieldError[]): readonly FieldError[] {
   const seen = new Set<string>()
   return errors.filter(({ pointer }) => !seen.has(pointer) && seen.add(pointer))
@@ -140,7 +146,7 @@ type SchemaLike = {
   readonly 'x-json-type'?: string
 }
 
-/** Field names in one message. The largest object of the contract has fewer. */
+/** Maximum number of field names in one message. The largest object of the contract has fewer. */
 const namesMax = 50
 
 /** Describes the expected value, beginning with "must be". */
@@ -176,7 +182,8 @@ function stringMeaning({ pattern = '', format = '', minLength, maxLength }: Sche
 }
 
 /**
- * Describes an amount. The schema checks the limits before the money rules: the message for a small number states the limit, not the type.
+ * Describes an amount. The schema checks the limits before the money rules, so the message for a too small number
+ * states the limit, not the type.
  */
 function numberMeaning({ minimum, maximum }: SchemaLike): string {
   const range = minimum === undefined || maximum === undefined ? '' : ` from ${minimum} to ${maximum}`
@@ -206,9 +213,9 @@ const listed = (names: readonly string[]): string =>
     ? names.join(', ')
     : `${names.slice(0, namesMax).join(', ')} and ${names.length - namesMax} more`
 
-/** A message shows only the length of longer texts. */
+/** Longer texts are reported by their length only. */
 const shownCharsMax = 60
-/** Fields whose values are not repeated in an answer. */
+/** Fields whose values an answer does not repeat. */
 const secretNames = /(?:secret|password|token|pem|canonicalString)$/i
 /** Characters that an answer shows as codes, because they could change its lines or text direction. */
 const hidden = /[\p{C}\u2028\u2029]/gu

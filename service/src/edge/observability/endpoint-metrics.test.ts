@@ -21,7 +21,7 @@ const endpoint = (given: Partial<EndpointState> = {}): EndpointState => ({ ...id
 function setUp() {
   const registry = new Registry()
   const metrics = createEndpointMetrics(registry, () => now)
-  /** The values of a metric, by labels. */
+  /** Returns the values of a metric, by labels. */
   const read = async (name: string) => {
     const lines = (await registry.metrics()).split('\n').filter((line) => line.startsWith(name))
     return Object.fromEntries(
@@ -35,7 +35,7 @@ function setUp() {
 }
 const of = (subscription: string) => `{subscription="${subscription}"}`
 
-test('without endpoints there is no series of an endpoint, and the totals are 0', async () => {
+test('without endpoints no endpoint has a series, and the totals are 0', async () => {
   const { read } = setUp()
   assert.deepEqual(await read('payments_endpoint_pending'), {})
   assert.deepEqual(await read('payments_deliveries{'), {
@@ -47,7 +47,7 @@ test('without endpoints there is no series of an endpoint, and the totals are 0'
   assert.deepEqual(await read('payments_deliveries_unaccounted'), { '': 0 })
 })
 
-test('each endpoint has its pending and held deliveries, their age, and its breaker', async () => {
+test("the metrics show each endpoint's pending and held deliveries, their age, and its breaker", async () => {
   const { endpoints, read } = setUp()
   const troubled = endpoint({
     owed: 12,
@@ -77,7 +77,7 @@ test('each endpoint has its pending and held deliveries, their age, and its brea
   assert.deepEqual(await read('payments_deliveries_unaccounted'), { '': 0 })
 })
 
-test('new states of a partner replace its earlier states', async () => {
+test('new endpoint states of a partner replace its earlier ones', async () => {
   const { endpoints, read } = setUp()
   const partnerId = newId()
   const before = endpoint({ pending: 3 })
@@ -89,7 +89,7 @@ test('new states of a partner replace its earlier states', async () => {
   assert.deepEqual(Object.values(await read('payments_endpoint_pending')), [1])
 })
 
-test('the hundred endpoints with the most trouble have a series each, and the other endpoints share one', async () => {
+test('the hundred endpoints with the most undelivered events or failures have a series each, and the others share one', async () => {
   const { endpoints, read } = setUp()
   const all = Array.from({ length: 1000 }, (_, index) =>
     endpoint({ pending: index, owed: index, breakerOpen: index < 10, oldestPendingAt: after(now, -index * minuteMs) }),
@@ -104,7 +104,7 @@ test('the hundred endpoints with the most trouble have a series each, and the ot
   assert.equal((await read('payments_deliveries'))['{state="pending"}'], 999 * 500)
 })
 
-test('differences of both signs are counted and do not cancel each other', async () => {
+test('unaccounted deliveries of both signs are added up and do not cancel each other', async () => {
   const { endpoints, read } = setUp()
   endpoints(newId(), [
     endpoint({ owed: 5, delivered: 3 }),

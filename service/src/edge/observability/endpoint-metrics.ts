@@ -1,14 +1,18 @@
 /**
- * Metrics of endpoints. Each label is a time series, and there can be a hundred thousand endpoints. So only the endpoints with
- * the most failures have their own series, named by their subscription. All others share the series `other`.
+ * Metrics of endpoints. Each label is a time series, and there can be a hundred thousand endpoints. So only the
+ * endpoints with the most undelivered events or failures have their own series, labelled with their subscription. All
+ * others share the series `other`.
  */
 import { Gauge, Histogram, type Registry } from 'prom-client'
 import { secondMs } from '../../kernel/index.ts'
 import type { EndpointState } from '../../webhooks/index.ts'
 
-/** Endpoints with their own series in the gauges. */
+/** Maximum number of endpoints with their own series in the gauges. */
 const namedMax = 100
-/** Endpoints with their own series in the counts of attempts: the first that this process calls, so that no count is lost. */
+/**
+ * Maximum number of endpoints with their own series in the counts of attempts: the first that this process calls. An
+ * endpoint keeps its series, so that no count is lost.
+ */
 const namedAttemptsMax = 200
 const other = 'other'
 
@@ -26,7 +30,10 @@ const isHealthy = ({ pending, held, breakerOpen, failingSince }: EndpointState) 
 
 type EndpointGroups = { readonly named: readonly EndpointState[]; readonly rest: readonly EndpointState[] }
 
-/** Splits off the endpoints with the most failures. Sorts only unhealthy endpoints, which are few of a hundred thousand. */
+/**
+ * Separates the endpoints with the most undelivered events or failures from the others. Sorts only unhealthy endpoints,
+ * which are few of a hundred thousand.
+ */
 function splitByTrouble(states: readonly EndpointState[]): EndpointGroups {
   const { troubled = [], healthy = [] } = Object.groupBy(states, (state) => (isHealthy(state) ? 'healthy' : 'troubled'))
   const sorted = [...troubled.toSorted(byTrouble), ...healthy]
@@ -76,9 +83,9 @@ function createAttempts(registry: Registry): EndpointMetrics['attempt'] {
 type EndpointGauge = {
   readonly name: string
   readonly help: string
-  /** Undefined: the endpoint has no value. */
+  /** Returns the value of an endpoint. Undefined: it has none. */
   readonly valueOf: (state: EndpointState) => number | undefined
-  /** The value of the series `other`. */
+  /** Combines the values of all other endpoints to that of the series `other`. */
   readonly combine: (values: readonly number[]) => number
 }
 
@@ -88,19 +95,19 @@ function createGauges(registry: Registry, now: () => Date, split: () => Endpoint
   const gauges: readonly EndpointGauge[] = [
     {
       name: 'payments_endpoint_pending',
-      help: 'Deliveries that wait for an attempt',
+      help: 'Deliveries pending an attempt',
       valueOf: ({ pending }) => pending,
       combine: sum,
     },
     {
       name: 'payments_endpoint_held',
-      help: 'Deliveries that are kept until the endpoint is enabled or the partner requests them',
+      help: 'Deliveries held until the endpoint is enabled or the partner requests them',
       valueOf: ({ held }) => held,
       combine: sum,
     },
     {
       name: 'payments_endpoint_oldest_pending_seconds',
-      help: 'Age of the oldest delivery that waits for an attempt',
+      help: 'Age of the oldest delivery pending an attempt',
       valueOf: ({ oldestPendingAt }) => secondsSince(oldestPendingAt),
       combine: largest,
     },

@@ -7,7 +7,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 
 export type Metrics = {
   readonly request: (operation: string, status: number, durationMs: number) => void
-  /** Counts requests that are not in the request log. */
+  /** Counts requests that were not stored in the request log. */
   readonly requestsDropped: (reason: string, count: number) => void
   readonly delivery: (outcome: string, durationMs: number, subscriptionId: string) => void
   readonly endpoints: EndpointMetrics['endpoints']
@@ -15,7 +15,10 @@ export type Metrics = {
   readonly instructions: (connector: string, outcomes: Readonly<Record<string, number>>, durationMs: number) => void
   /** Counts a bank notification: `applied`, `duplicate` or `failed`. */
   readonly bankNotification: (connector: string, outcome: string) => void
-  /** Sets the payouts between their claim and the bank's answer, and whether the bank's payouts are held back. */
+  /**
+   * Sets the number of payouts between their claim and the bank's answer, and whether payouts to the bank are held
+   * back.
+   */
   readonly connector: (connector: string, state: { readonly inFlight: number; readonly isOpen: boolean }) => void
   /** Sets the age of the oldest payment in a status that is not final, and its limit. */
   readonly age: (payment: string, status: string, age: { readonly ageMs: number; readonly limitMs: number }) => void
@@ -25,7 +28,7 @@ export type Metrics = {
   readonly banks: BankMetrics
   readonly ibanPools: IbanPoolMetrics
   readonly queueAge: (queue: string, connector: string, ageMs: number) => void
-  /** Sets how often a job has failed in a row in the same way; 0 after a success. */
+  /** Sets the number of consecutive failures of a job with the same error; 0 after a success. */
   readonly jobFailures: (job: string, inARow: number) => void
   readonly reconciliation: ReconciliationMetrics
 }
@@ -53,7 +56,7 @@ export function createMetrics(registry: Registry, db: Database, clock: Clock): M
   })
   const pool = new Gauge({
     name: 'payments_database_connections',
-    help: 'Connections of the pool: idle, busy, and requests that wait for one (waited_for)',
+    help: 'Connections of the pool: idle, busy, and requests waiting for a connection (waited_for)',
     labelNames: ['state'],
     registers: [registry],
     collect: () => {
@@ -95,7 +98,7 @@ export function createRequestMetrics(registry: Registry): Metrics['request'] {
 
 function createDropMetrics({ counter }: MetricFactory): Metrics['requestsDropped'] {
   const drops = counter('payments_request_log_dropped_total', {
-    help: 'Requests that are not in the request log, by reason: full, refused or unwritable',
+    help: 'Requests not stored in the request log, by reason: full, refused or unwritable',
     labelNames: ['reason'],
   })
   return (reason, count) => drops.inc({ reason }, count)
@@ -121,7 +124,7 @@ function createPaymentMetrics(factory: MetricFactory): PaymentMetrics {
     labelNames: ['queue', 'connector'],
   })
   const jobFailures = gauge('payments_job_failures_in_a_row', {
-    help: 'How often a background job has failed in a row in the same way; 0 after a success',
+    help: 'Consecutive failures of a background job with the same error; 0 after a success',
     labelNames: ['job'],
   })
   return {
@@ -154,7 +157,7 @@ function createAgeMetrics({ gauge }: MetricFactory): Metrics['age'] {
 
 function createRatesMetrics({ gauge }: MetricFactory): Metrics['fxRatesAge'] {
   const age = gauge('payments_fx_rates_age_seconds', {
-    help: 'Age of the newest exchange rates; of rates that are published on TARGET days, other days do not count',
+    help: 'Age of the newest exchange rates; for rates published on TARGET days, other days are not counted',
   })
   const limit = gauge('payments_fx_rates_limit_seconds', {
     help: 'Age limit of exchange rates; older ones are never quoted',
@@ -202,7 +205,7 @@ function createConnectorMetrics({
 // The metrics of file-based banks.
 
 type BankMetrics = {
-  /** Records that a bank file was written, with the number of its payments or recalls. */
+  /** Counts a bank file, and its payments or recalls. */
   readonly fileMade: (connector: string, kind: string, payments: number) => void
   readonly fileDelivered: (connector: string, kind: string) => void
   /** Sets the number of payments that wait for a file or for the opening of the bank. */
@@ -223,7 +226,7 @@ function createBankMetrics({ counter, gauge }: MetricFactory): BankMetrics {
     labelNames: ['connector', 'message'],
   })
   const queued = gauge('payments_bank_payments_queued', {
-    help: 'Payments that wait for a file or for the opening of the bank, by connector and scheme',
+    help: 'Payments waiting for a file or for the opening of the bank, by connector and scheme',
     labelNames: ['connector', 'scheme'],
   })
   return {
@@ -247,14 +250,14 @@ type PoolLevel = {
 }
 type IbanPoolMetrics = (levels: readonly PoolLevel[]) => void
 
-/** Pools with their own series, low pools first. All others share the series `other`. */
+/** Maximum number of pools with their own series, low pools first. All others share the series `other`. */
 const namedMax = 100
 
 function createIbanPoolMetrics({ gauge }: MetricFactory): IbanPoolMetrics {
   const labelNames = ['pool', 'currency']
   const free = gauge('payments_iban_pool_free', { help: 'Free IBANs of an imported pool', labelNames })
   const days = gauge('payments_iban_pool_days_left', {
-    help: 'Days until an imported pool of IBANs is empty, by its use of the last 30 days; no series without use',
+    help: 'Days until an imported pool of IBANs is empty, by the IBANs assigned in the last 30 days; no series if none were',
     labelNames,
   })
   const low = gauge('payments_iban_pool_low', {
@@ -285,8 +288,8 @@ type ReconciliationItem = {
 }
 type ReconciliationMetrics = {
   /**
-   * Sets the state of an account. `statementAgeMs`: time since the day of its last statement ended; undefined: it has
-   * none.
+   * Sets the metrics of an account. `statementAgeMs`: time since the day of its last statement ended. Undefined: it has
+   * no statement.
    */
   readonly account: (state: {
     readonly connector: string
@@ -319,7 +322,7 @@ export function createReconciliationMetrics(registry: Registry): ReconciliationM
     help: 'Open cases, by connector and kind',
     labelNames: ['connector', 'kind'],
   })
-  const waiting = gauge('payments_case_proposals', { help: 'Case proposals that wait for a second person' })
+  const waiting = gauge('payments_case_proposals', { help: 'Case proposals awaiting a second person' })
   return {
     account: (state) => {
       const { connector, account, currency } = state
@@ -344,15 +347,15 @@ function createItemMetrics(
 ): (labels: Labels, items: readonly ReconciliationItem[]) => void {
   const labelNames = [...ofAccount, 'side', 'kind']
   const amounts = gauge('payments_reconciliation_amount_minor', {
-    help: 'Parts of the difference between ledger and bank, and amounts in suspense, by kind, in minor units',
+    help: 'Items of the difference between ledger and bank, and of the amounts in suspense, by kind, in minor units',
     labelNames,
   })
   const counts = gauge('payments_reconciliation_items', {
-    help: 'Number of entries, payments or cases of a part',
+    help: 'Number of entries, payments or cases of an item',
     labelNames,
   })
   const ages = gauge('payments_reconciliation_oldest_seconds', {
-    help: 'Age of the oldest entry, payment or case of a part',
+    help: 'Age of the oldest entry, payment or case of an item',
     labelNames,
   })
   const seen = new Map<string, { readonly side: string; readonly kind: string }>()

@@ -5,7 +5,7 @@ import { createSchemaCheck, type Database, type SchemaState, sql } from '../../p
 import { collectProcessMetrics, createMetrics, type Metrics } from './metrics.ts'
 import { createOperationsServer, type OperationsServer, type Readiness } from './operations-server.ts'
 
-/** The metrics of one process, for another process that serves them. */
+/** A snapshot of one process's metrics, for another process that serves them. */
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 /** The processes whose readiness and metrics this process serves. */
 export type OtherProcesses = {
@@ -30,7 +30,7 @@ export type ObservabilityDeps = {
   /** The label `process` of every series, where several processes run. */
   readonly process?: string
   readonly others?: OtherProcesses
-  /** Partner lookup for the router, which asks each cell. */
+  /** Partner lookup for the router, which queries each cell. */
   readonly partners?: { readonly cell: string | undefined; readonly has: (partnerId: string) => Promise<boolean> }
 }
 

@@ -9,7 +9,7 @@ import { type Clock, secondMs } from '../../kernel/index.ts'
 export type QueueProbe = {
   /** The label of the metric: `events`, `payouts`, `bank_notifications`, `mail`, ... */
   readonly name: string
-  /** The bank connector whose work it is. */
+  /** The bank connector that the work belongs to. */
   readonly connector?: string
   /** Returns when the oldest due item became due. Null: nothing is due. */
   readonly oldestDue: (now: Date) => Promise<Date | null>
@@ -22,7 +22,7 @@ type QueueAgesOptions = {
   readonly everyMs?: number
 }
 
-/** Alerts count in minutes. */
+/** Interval of the reads. Alerts have thresholds of minutes. */
 const everyMsDefault = 30 * secondMs
 const lookMsMax = 10 * secondMs
 

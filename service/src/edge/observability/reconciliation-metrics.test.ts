@@ -10,7 +10,7 @@ async function linesOf(registry: Registry): Promise<readonly string[]> {
   return (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
 }
 
-test('an item that no longer exists becomes zero, and a kind without open cases disappears', async () => {
+test('the series of a vanished item becomes zero, and the series of a kind without open cases disappears', async () => {
   const registry = new Registry()
   const { account: tell, cases } = createReconciliationMetrics(registry)
   tell({ ...account, unexplained: 0n, items: [item], statementAgeMs: 3_600_000 })

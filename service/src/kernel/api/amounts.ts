@@ -1,4 +1,7 @@
-/** Reads amounts, currencies and times of a request. Amounts are read from the source text of the JSON. Refusals have a pointer. */
+/**
+ * Parses amounts, currencies and times of a request. Amounts are parsed from the source text of the JSON. Refusals have
+ * a pointer.
+ */
 import { type Decimal, decimalText, type FieldError, timeInputPattern, sumRowsMax } from '@partner-payments/wire'
 import { amountMajorMax, assert, currencies, type Currency, isCurrency, type Minor, writeAmount } from '../index.ts'
 import { refuseField } from './refusal.ts'
@@ -24,8 +27,8 @@ function exactDigits(
 }
 
 /**
- * Reads an amount in major units of `currency`, exactly. Refuses (400 validation_failed, with `pointer`): not greater than
- * zero, more decimal digits than the currency has, out of range.
+ * Parses an amount in major units of `currency`, exactly. Refuses (400 validation_failed, with `pointer`): not greater
+ * than zero, more decimal digits than the currency has, out of range.
  */
 export const readAmount = (value: Decimal, currency: Currency, pointer = '/amount'): Minor =>
   readMinor(value, currency, pointer, { majorMax: amountMajorMax, zero: false, expected: expectedRange })
@@ -34,8 +37,8 @@ export const readAmount = (value: Decimal, currency: Currency, pointer = '/amoun
 const balanceMajorMax = 1_000_000_000_000n
 
 /**
- * Reads the amount of a balance in major units of `currency`, exactly. Refuses (400 validation_failed, with `pointer`): below
- * zero, above 1,000,000,000,000, more decimal digits than the currency has.
+ * Parses the amount of a balance in major units of `currency`, exactly. Refuses (400 validation_failed, with
+ * `pointer`): below zero, above 1,000,000,000,000, more decimal digits than the currency has.
  */
 export const readBalance = (value: Decimal, currency: Currency, pointer: string): Minor =>
   readMinor(value, currency, pointer, {
@@ -65,7 +68,7 @@ function readMinor(value: Decimal, currency: Currency, pointer: string, { majorM
 const iso4217 = new Set(Intl.supportedValuesOf('currency').filter((code) => !code.startsWith('X')))
 
 /**
- * Narrows a currency code that passed the schema. Refuses, with `pointer`: validation_failed (400) if the code is not a
+ * Checks a currency code that passed the schema. Refuses, with `pointer`: validation_failed (400) if the code is not a
  * currency, currency_not_supported (422) if the service does not support it.
  */
 export function readCurrency(code: string, pointer = '/currency'): Currency {
@@ -82,8 +85,8 @@ const wholeSecondsChars = 'YYYY-MM-DDTHH:MM:SS'.length
 const millisecondDigits = 3
 
 /**
- * Reads a time that passed the schema `timeInput`, which refuses any other text with a pointer. Drops the digits after the
- * milliseconds, because stored times have milliseconds.
+ * Parses a time that passed the schema `timeInput`, which refuses any other text with a pointer. Drops the digits after
+ * the milliseconds, because stored times have milliseconds.
  */
 export function readTime(text: string): Date {
   const [, fraction = ''] = /\.(\d+)/.exec(text) ?? []
@@ -96,10 +99,10 @@ export function readTime(text: string): Date {
 // Sums of filtered lists. A sum reads one row more than its limit, to detect whether more rows match.
 
 export type CurrencySum = { readonly currency: Currency; readonly count: bigint; readonly amount: Minor }
-/** `capped`: more rows match than were summed. */
+/** `capped`: more rows match than were added up. */
 export type Sums<Sum = CurrencySum> = { readonly data: readonly Sum[]; readonly capped: boolean }
 
-/** Rows that the statement of a sum reads. */
+/** Maximum number of rows that the statement of a sum reads. */
 export const sumRowsRead = sumRowsMax + 1
 
 export const capSums = <Sum extends CurrencySum>(data: readonly Sum[]): Sums<Sum> => ({

@@ -32,7 +32,7 @@ suite('amounts', () => {
     })
   }
 
-  test('an amount that is written and read again is the same, in every currency', () => {
+  test('an amount that is formatted and parsed again is unchanged, in every currency', () => {
     fc.assert(
       fc.property(minor, ({ code, amount }) => {
         assert.equal(readAmount(writeAmount(amount, code), code), amount)
@@ -41,7 +41,7 @@ suite('amounts', () => {
     )
   })
 
-  test('every spelling of an amount within the digits of its currency gives the same amount', () => {
+  test('every JSON spelling of an amount is parsed to the same amount', () => {
     fc.assert(
       fc.property(minor, fc.nat(12), ({ code, amount }, shift) => {
         const { digits } = currencies[code]
@@ -61,7 +61,7 @@ suite('amounts', () => {
     assert.equal(amountText(1n, 'USDC'), '0.000001')
   })
 
-  test('reads amounts at the limits', () => {
+  test('amounts at the limits are accepted', () => {
     const given: readonly (readonly [string, bigint])[] = [
       ['0.01', 1n],
       ['10000000', 1_000_000_000n],
@@ -75,7 +75,7 @@ suite('amounts', () => {
     assert.equal(readAmount(250, 'EUR'), 25_000n)
   })
 
-  test('refuses, with the pointer: zero, negative, too large, too many digits', () => {
+  test('zero, negative, too large and too precise amounts are refused with their pointer', () => {
     for (const text of ['0', '0.00', '-0', '0e5', '-1', '-0.01', '10000000.01', '1e8', '1e99', '1e999', '1e-999'])
       refused(() => read(text), '/here', text === '1e-999' ? 'too_precise' : 'out_of_range')
     for (const text of ['0.001', '1.000', '12.345', '1e-3', '10.50e-1'])
@@ -84,18 +84,18 @@ suite('amounts', () => {
     refused(() => readAmount(-5, 'EUR'), '/amount', 'out_of_range')
   })
 
-  test('the length and the exponent of a literal are limited', () => {
+  test('an amount with too many characters or too large an exponent is refused', () => {
     refused(() => read(`0.${'0'.repeat(100_000)}1`), '/here', 'out_of_range')
     refused(() => read('1e999999999'), '/here', 'out_of_range')
   })
 
-  test('does not round amounts that a double cannot represent', () => {
+  test('amounts that a double cannot represent are not rounded', () => {
     assert.equal(read('9999999.99'), 999_999_999n)
     assert.equal(read('9007199.254740', 'USDC'), 9_007_199_254_740n)
     assert.equal(read('0.29'), 29n)
   })
 
-  test('distinguishes supported currencies, unsupported currencies and other codes', () => {
+  test('unsupported currencies and codes that are no currency are refused with different codes', () => {
     assert.equal(readCurrency('EUR'), 'EUR')
     refused(() => readCurrency('JPY'), '/currency', 'invalid_value', 'currency_not_supported')
     for (const code of ['XXX', 'XTS', 'ABC', 'toString', '__proto__'])
@@ -109,7 +109,7 @@ suite('cursors', () => {
   const rows = Array.from({ length: 7 }, () => ({ id: newId() })).toReversed()
   const refused = (error: unknown) => error instanceof Refusal && error.errors[0]?.pointer === '/query/cursor'
 
-  /** A list as a store returns it: the rows after the cursor, one more than the limit. */
+  /** Returns a page as a store does: the rows after the cursor, one more than the limit. */
   const pageAfter = (query: { readonly limit?: string; readonly cursor?: string }) => {
     const request = cursors.read('list', query)
     const rest = rows.filter(({ id }) => request.afterId === null || id < request.afterId)
@@ -140,7 +140,7 @@ suite('cursors', () => {
     assert.deepEqual(cursors.page('list', { limit: 25, afterId: null }, []), empty)
   })
 
-  test('refuses a cursor of another list, of another key, changed or truncated', () => {
+  test('a cursor of another list or key, or changed or truncated, is refused', () => {
     const cursor = pageAfter({ limit: '2' }).nextCursor ?? ''
     assert.throws(() => cursors.read('other list', { cursor }), refused)
     assert.throws(() => createCursors(randomBytes(32)).read('list', { cursor }), refused)
@@ -154,12 +154,12 @@ suite('cursors', () => {
     }
   })
 
-  test('refuses a text that is not a cursor', () => {
+  test('a text that is not a cursor is refused', () => {
     fc.assert(fc.property(fc.string(), (cursor) => assert.throws(() => cursors.read('list', { cursor }), refused)))
   })
 })
 
-test('every form of an RFC 3339 UTC time is read to the millisecond', () => {
+test('every form of an RFC 3339 UTC time is parsed, to the millisecond', () => {
   const cases = [
     { text: '2026-11-22T09:30:00Z', read: '2026-11-22T09:30:00.000Z' },
     { text: '2026-11-22T09:30:00+00:00', read: '2026-11-22T09:30:00.000Z' },

@@ -19,15 +19,23 @@ export type OperationCall<K extends OperationId> = {
   readonly requestId: string
   /** The client's IP address. */
   readonly ip: string
-  /** The idempotency key of the header or the body. Undefined: there is none, or the operation does not accept one. */
+  /**
+   * The idempotency key, from the header or the body. Undefined: there is none, or the operation does not accept one.
+   */
   readonly idempotencyKey?: string | undefined
-  /** Open only if the operation declares `nonce: 'handler'`. Absent in an api process: its gateway has consumed the nonce. */
+  /**
+   * The nonce, not yet consumed. Present only if the operation declares `nonce: 'handler'`. Absent in an api process,
+   * because its gateway has consumed the nonce.
+   */
   readonly nonce?: OpenNonce
 }
 
 export type OperationAnswer<T> = {
   readonly body: T
-  /** The customer whose data the body contains, if the body does not name the customer. Stored answers are erased with the customer. */
+  /**
+   * The customer whose data the body contains, if no field of the body identifies the customer. Stored answers are
+   * erased with the customer.
+   */
   readonly customerId?: string | null
   readonly headers?: Readonly<Record<string, string>>
   /** The file of an operation with `content`. */
@@ -40,7 +48,10 @@ export type OperationAnswer<T> = {
 export type StreamContent = {
   readonly mediaType: string
   readonly fileName: string
-  /** Reads the content, once. Throws if the content ends early, so that partial content is not taken for complete. */
+  /**
+   * Reads the content, once. Throws if the content ends early, so that the client does not accept partial content as
+   * complete.
+   */
   readonly read: () => AsyncIterable<Uint8Array>
   /** Called once, when the client has received all content or has disconnected. */
   readonly closed: () => void
@@ -53,13 +64,16 @@ export type FileContent = {
   readonly bytes: number
   /** SHA-256 in hexadecimal. */
   readonly sha256: string
-  /** Reads bytes from `from` up to `until`, exclusive. Throws if the content ends early, so that a partial file is not taken for complete. */
+  /**
+   * Reads bytes from `from` up to `until`, exclusive. Throws if the content ends early, so that the client does not
+   * accept a partial file as complete.
+   */
   readonly read: (from: number, until: number) => AsyncIterable<Uint8Array>
 }
 
 export type Handler<K extends OperationId> = (call: OperationCall<K>) => Promise<OperationAnswer<ResponseOf<K>>>
 
-/** All handlers of one operation group, or of several: `Handlers<'accounts' | 'monitors'>`. */
+/** The handlers of one operation group, or of several: `Handlers<'accounts' | 'monitors'>`. */
 export type Handlers<G extends OperationGroup> = { readonly [K in OperationOf<G>]: Handler<K> }
 export type AllHandlers = { readonly [K in OperationId]: Handler<K> }
 
@@ -80,7 +94,7 @@ type InProcessCall = {
  */
 export type Operate = <K extends OperationId>(id: K, call: InProcessCall) => Promise<ResponseOf<K>>
 
-/** Reads the file of an operation with `content` in the same way. */
+/** Reads the content of an operation with `content`, in the same way as `Operate`. */
 export type Download = (
   id: 'getReportContent',
   call: InProcessCall,
@@ -105,7 +119,7 @@ export type OpenNonce = Nonce & { consumed: boolean }
 
 // The authenticated caller. The gateway creates it after it has verified the signature. Modules use no other part of authentication.
 
-/** Null: no end. An empty list: any address. */
+/** `expiresAt`: null if the key does not expire. `allowedAddresses`: empty if any address is allowed. */
 export type KeyBounds = { readonly expiresAt: Date | null; readonly allowedAddresses: readonly string[] }
 
 export type Caller = {
@@ -113,14 +127,17 @@ export type Caller = {
   readonly serviceAccountId: string
   readonly name: string
   readonly permissions: readonly Permission[]
-  /** Expiry and allowed addresses of a service account, which also bind the accounts that it creates. Absent: a person, or no restriction. */
+  /**
+   * Expiry and allowed addresses of a service account. They also limit the accounts that it creates. Absent: the caller
+   * is a person, or has no restriction.
+   */
   readonly bounds?: KeyBounds
-  /** When the person signed in to the console. Absent: a service account. */
+  /** Time at which the person signed in to the console. Absent: the caller is a service account. */
   readonly signedInAt?: Date
-  /** The staff member of an impersonation session. Its writes are refused. */
+  /** The staff member of an impersonation session, whose writes are refused. */
   readonly impersonatedBy?: string
-  /** The person's confirmation of this request, if a page has asked for it. */
+  /** The person's signed confirmation of this request, if a page has requested one. */
   readonly confirmation?: SignedApproval
-  /** Id of the request that it sends. */
+  /** Id of the request that the caller sent. */
   readonly requestId?: string
 }

@@ -1,5 +1,6 @@
 /**
- * The links in mails: an unguessable token that contains its partner's id, so that no search across partners is needed.
+ * The tokens of links in mails. A token cannot be guessed and contains its partner's id, so that no search across
+ * partners is needed.
  */
 import { randomBytes } from '../index.ts'
 
@@ -8,11 +9,11 @@ const secretBytes = 32
 
 export const newLinkToken = (partnerId: string): string => createLinkToken(partnerId, randomBytes(secretBytes))
 
-/** Creates the token of a partner from a secret of 32 bytes. */
+/** Creates the link token of a partner from a secret of 32 bytes. */
 export const createLinkToken = (partnerId: string, secret: Uint8Array): string =>
   Buffer.concat([Buffer.from(partnerId.replaceAll('-', ''), 'hex'), secret]).toString('base64url')
 
-/** Reads the partner of a token. Undefined: the text is not a token. */
+/** Returns the partner's id of a link token. Undefined: the text is not a token. */
 export function readLink(token: string): string | undefined {
   const bytes = Buffer.from(token, 'base64url')
   if (bytes.length !== partnerBytes + secretBytes || bytes.toString('base64url') !== token) return undefined

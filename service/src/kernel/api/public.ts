@@ -9,7 +9,7 @@ export type PublicRequest = {
   readonly path: string
   readonly params: Readonly<Record<string, string>>
   readonly query: string
-  /** Only `publicHeaders`. */
+  /** The headers of `publicHeaders` only. */
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: Buffer
   /** The client's IP address. */
@@ -17,7 +17,10 @@ export type PublicRequest = {
   readonly requestId: string
 }
 
-/** The headers that a page may read, including those of signed webhooks (Standard Webhooks). A gateway process forwards only these. */
+/**
+ * The headers that a page may read, including those of signed webhooks (Standard Webhooks). A gateway process forwards
+ * only these headers.
+ */
 export const publicHeaders = [
   'accept-encoding',
   'accept-language',
@@ -32,10 +35,10 @@ export const publicHeaders = [
   'x-live',
 ] as const
 
-/** The cookies of the team's pages: the token of the session, and the partner of the last one. */
+/** The cookies of the team's pages: the token of the session, and the partner of the last session. */
 export const sessionCookie = '__Host-session'
 export const partnerCookie = '__Host-partner'
-/** The cookie by which the sign-in of a team recognises a browser. It does not grant access. */
+/** The cookie that identifies a browser at the sign-in of a team. It does not grant access. */
 export const deviceCookie = '__Host-device'
 /** The session cookie of the desk. Its name differs, because browsers share cookies between ports. */
 export const staffCookie = '__Host-staff'
@@ -48,7 +51,7 @@ export function readCookie(header: string | undefined, name: string): string | u
 
 export type Encoding = 'br' | 'gzip' | 'identity'
 
-/** Chooses the best encoding that a client accepts: listed, and not with `q=0` (RFC 9110, section 12.5.3). */
+/** Chooses the best encoding that a client accepts: one that it lists without `q=0` (RFC 9110, section 12.5.3). */
 export function encodingFor(acceptEncoding: string | undefined): Encoding {
   const takes = (encoding: Encoding) => {
     const item = acceptEncoding?.split(',').find((part) => part.split(';', 1)[0]?.trim().toLowerCase() === encoding)
@@ -57,7 +60,7 @@ export function encodingFor(acceptEncoding: string | undefined): Encoding {
   return takes('br') ? 'br' : takes('gzip') ? 'gzip' : 'identity'
 }
 
-/** The answer of a page. A stream as body is a file. */
+/** The answer of a page. A stream body is a file. */
 export type PublicAnswer<Body = string | Buffer | AsyncIterable<Uint8Array>> = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -70,14 +73,14 @@ export type PublicRoute = AdmissionOptions & {
   readonly method: 'GET' | 'POST'
   /** Parameters are written `{name}`. */
   readonly path: string
-  /** Largest body, for a form with a file. Default: enough for a form with a few fields. */
+  /** Maximum size of the body, for a form with a file. Default: enough for a form with a few fields. */
   readonly bodyBytesMax?: number
   readonly handle: (request: PublicRequest) => PublicAnswer | Promise<PublicAnswer>
 }
 
 export type PublicSite = {
   readonly routes: readonly PublicRoute[]
-  /** The page shown when a request is refused or has failed. */
+  /** Renders the page for a refused or failed request. */
   readonly refused: (
     request: PublicRequest,
     problem: { readonly status: number; readonly code: ProblemCode },
@@ -86,7 +89,10 @@ export type PublicSite = {
 
 // The admission limit of a request: shared by all callers, or separate for requests that call chosen hosts.
 
-/** Admission of a route or an operation. `callsChosenHost`: it waits for a host that a partner or a stranger has chosen. */
+/**
+ * The admission limit of a route or an operation. `callsChosenHost`: it waits for a host that a partner or a stranger
+ * has chosen.
+ */
 export type AdmissionOptions = { readonly callsChosenHost?: true }
 
 const shared = new AsyncLocalStorage<boolean>()
@@ -94,5 +100,5 @@ const shared = new AsyncLocalStorage<boolean>()
 export const runAdmitted = <T>(asked: AdmissionOptions, work: () => T): T =>
   shared.run(asked.callsChosenHost !== true, work)
 
-/** Reports whether the current work counts against the limit that all callers share. */
+/** Reports whether the current request counts against the limit that all callers share. */
 export const isInSharedAdmission = (): boolean => shared.getStore() === true

@@ -36,17 +36,17 @@ export function refuseField(error: FieldError, code: ProblemCode = 'validation_f
   return new Refusal(code, `${error.pointer || 'The body'}: ${error.message}`, { errors: [error] })
 }
 
-/** Creates a refusal (400 validation_failed) of one field whose value is not accepted. */
+/** Creates a refusal (400 validation_failed) of one field with an invalid value. */
 export const refuseInvalid = (pointer: string, message: string): Refusal =>
   refuseField({ pointer, code: 'invalid_value', message })
 
-/** Refuses (400 validation_failed) all fields in one answer. Does nothing without errors. */
+/** Refuses (400 validation_failed) all invalid fields in one answer. Does nothing without errors. */
 export function refuseFields(errors: readonly FieldError[]): void {
   const [first] = errors
   if (first) throw new Refusal('validation_failed', `${first.pointer || 'The body'}: ${first.message}`, { errors })
 }
 
-/** Refuses an unknown id and an id of another partner with the same answer. */
+/** Creates the refusal of an unknown id. The id of another partner gets the same answer. */
 export function notFound(what: string, pointer?: string): Refusal {
   const detail = `No such ${what}.`
   return pointer === undefined
@@ -54,7 +54,7 @@ export function notFound(what: string, pointer?: string): Refusal {
     : new Refusal('not_found', detail, { errors: [{ pointer, code: 'invalid_value', message: `no such ${what}` }] })
 }
 
-/** Returns the answer, or undefined if the work refuses with not_found. */
+/** Awaits the work. Returns undefined if it refuses with not_found. */
 export async function ifFound<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work
@@ -79,7 +79,10 @@ export class Unreachable extends Error {
 
 export type Member = { readonly fullName: string; readonly email: string }
 
-/** Returns each address once, as the member was invited. Refuses (400, with pointers): addresses of people who are not in the team. */
+/**
+ * Returns each member's address once, in the spelling of the invitation. Refuses (400, with pointers): addresses of
+ * people who are not in the team.
+ */
 export function requireMembers(
   emails: readonly string[],
   members: ReadonlyMap<string, Member>,
@@ -101,7 +104,7 @@ export function requireMembers(
   return [...new Set(emails.map((address) => members.get(address)?.email ?? address))]
 }
 
-/** A data warehouse needs one stream, and may start another before the end of the first is detected. */
+/** A data warehouse needs one stream, and may open another before the end of the first is detected. */
 const readersMax = 2
 const retrySeconds = 5
 

@@ -1,13 +1,13 @@
 /**
- * Writes responses by their schema: a record contains only the fields of the schema. So a customer's identification number does
- * not leave the service, even if a handler returned the whole row. Times are written as text, and a field without a value is
- * absent, unless it is nullable.
+ * Converts responses by their schema: a record contains only the fields of the schema. So a customer's identification
+ * number does not leave the service, even if a handler returns the whole row. Times become text. A field without a
+ * value is omitted, unless it is nullable.
  */
 import { listLimitDefault, type Static, type TSchema } from '@partner-payments/wire'
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { refuseField } from './refusal.ts'
 
-/** The type of a row that can be written: with times as dates, null for absent fields, and read-only lists. */
+/** The type of a row that can be converted: times may be dates, absent fields null, and lists read-only. */
 type Writable<T> = T extends string
   ? string extends T
     ? T | Date
@@ -27,13 +27,16 @@ type SchemaLike = {
   readonly anyOf?: readonly TSchema[]
 }
 
-/** Creates a writer. Compiles the schema at the first record, because compiling all schemas would delay the start. */
+/**
+ * Creates a record writer. It compiles the schema at the first record, because compiling all schemas would delay the
+ * start.
+ */
 export function createRecordWriter<S extends TSchema>(schema: S): (record: Writable<Static<S>>) => Static<S> {
   let write: Write | undefined
   return (record) => (write ??= compile(schema))(record) as Static<S>
 }
 
-/** Writes the records of a page, for the answer of a list. */
+/** Converts the records of a page to the answer of a list. */
 export const writePage = <Row, Item>({ data, ...page }: Page<Row>, write: (row: Row) => Item) => ({
   body: { ...page, data: data.map((row) => write(row)) },
 })
@@ -77,17 +80,23 @@ function compileObject(properties: Readonly<Record<string, TSchema>>): Write {
 
 // Opaque, signed list cursors. A cursor holds the position where a page ended.
 
-/** Lists are ordered by (createdAt, id), descending. Ids are UUIDs version 7, so that ordering by `id` is the same. */
+/** Lists are ordered by (createdAt, id), descending. Ids are UUIDs version 7, so `order by id` gives the same order. */
 export type PageRequest = { readonly limit: number; readonly afterId: string | null }
 export type Page<T> = { readonly data: readonly T[]; readonly nextCursor: string | null; readonly hasMore: boolean }
 
 export type Cursors = {
-  /** Reads the position of a page. `list` includes the partner's id. Refuses (400) a cursor that was not issued for this list. */
+  /**
+   * Decodes the position of a page. `list` includes the partner's id. Refuses (400) a cursor that was not issued for
+   * this list.
+   */
   readonly read: (list: string, query: { readonly limit?: string; readonly cursor?: string }) => PageRequest
-  /** Reads the position in a cursor of `write`. Refuses (400, with `pointer`) a cursor that was not issued for this list. */
+  /**
+   * Decodes the position in a cursor of `write`. Refuses (400, with `pointer`) a cursor that was not issued for this
+   * list.
+   */
   readonly open: (list: string, cursor: string, pointer: string) => string
   readonly write: (list: string, position: string) => string
-  /** Writes a page of a list. `rows` holds up to `limit + 1` rows: the extra row only shows that there are more. */
+  /** Creates a page of a list. `rows` has up to `limit + 1` rows: the extra row only shows that there are more. */
   readonly page: <T extends { readonly id: string }>(list: string, request: PageRequest, rows: readonly T[]) => Page<T>
 }
 

@@ -1,4 +1,7 @@
-/** Rules over all currencies on a real database: sums in one currency by the rate of the day, races, give-back, and days without rates. */
+/**
+ * Rules over all currencies on a real database: sums in one currency by the rate of the day, races, returned amounts,
+ * and days without rates.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decimalText, rawNumber } from '@partner-payments/wire'
@@ -15,7 +18,7 @@ import { payoutsRoutes } from '../routes.ts'
 import type { LimitPeriod, LimitScope } from './rules.ts'
 import { payoutControlsRoutes } from './routes.ts'
 
-/** One euro buys so many pounds and dollars. */
+/** Sets how many pounds and dollars one euro buys. */
 async function setRates(pounds: string, dollars: string): Promise<void> {
   for (const [quoted, rate] of [
     ['GBP', pounds],
@@ -67,7 +70,7 @@ const service = await useModules({ now: new Date('2026-03-30T12:00:00Z') })
 const other = await service.anotherProcess()
 await service.rates.prepare()
 await setRates('0.8', '1.25')
-/** The status of a payout, or the code of its refusal. */
+/** Returns the status of a payout, or the code of its refusal. */
 const outcomeOf = (asked: Promise<{ readonly payout: { readonly status: string } }>) =>
   asked.then(
     ({ payout }) => payout.status,
@@ -80,7 +83,7 @@ const usedOf = async (partnerId: string) =>
       where partner_id = ${partnerId} order by name`)
   ).map(({ name, used }) => `${name} ${used}`)
 
-test('payouts of several currencies fill one limit, in addition to the limits of each currency', async () => {
+test('payouts in several currencies count towards one limit, in addition to the limits of each currency', async () => {
   const payer = await addPayer()
   await setLimit(payer, 'partner', 'day', 100_00n)
   await setLimit(payer, 'customer', 'month', 100_00n)
@@ -113,7 +116,7 @@ test('payouts of several currencies fill one limit, in addition to the limits of
   assert.equal(await outcomeOf(payer.payIn('EUR', '0.01')), 'limit_exceeded')
 })
 
-test('the limits of a partner show what they count and the used amount', async () => {
+test("a partner's limits show which currencies they count and the used amount", async () => {
   const payer = await addPayer()
   await setLimit(payer, 'partner', 'day', 100_00n)
   await setLimit(payer, 'partner', 'day', 90_00n, { allCurrencies: false })
@@ -129,7 +132,7 @@ test('the limits of a partner show what they count and the used amount', async (
   )
 })
 
-test('an approval rule over all currencies applies to exchanged money and to other currencies', async () => {
+test('an approval rule over all currencies applies to payouts by quote and to payouts in other currencies', async () => {
   const payer = await addPayer()
   const { partnerId, caller } = payer
   await setRule(payer, { aboveAmount: 100_00n })
@@ -166,7 +169,7 @@ test('an approval rule over all currencies applies to exchanged money and to oth
   assert.equal(await outcomeOf(payer.payIn('GBP', '80.00')), 'Pending')
 })
 
-test('the daily sum without approval and the sum of a bulk count over all currencies', async () => {
+test('the daily sum without approval and the sum of a bulk include all currencies', async () => {
   const payer = await addPayer()
   await setRule(payer, { aboveDayAmount: 50_00n })
   assert.equal(await outcomeOf(payer.payIn('GBP', '20.00')), 'Pending')
@@ -192,7 +195,7 @@ test('the daily sum without approval and the sum of a bulk count over all curren
   assert.deepEqual(await bulkOf(['EUR', '25.01'], ['GBP', '20.00']), ['PendingApproval', 'PendingApproval'])
 })
 
-test('a payout gives back its counted amount even if the rate has changed since', async () => {
+test('a cancelled payout returns the amount that was counted, even if the rate has changed since', async () => {
   const payer = await addPayer()
   await setLimit(payer, 'partner', 'day', 100_00n)
   const { payout } = await payer.payIn('GBP', '40.00')
@@ -206,7 +209,7 @@ test('a payout gives back its counted amount even if the rate has changed since'
   await setRates('0.8', '1.25')
 })
 
-test('concurrent payouts of three kinds in two processes fill a limit to the cent, and never beyond', async () => {
+test('concurrent payouts of three kinds in two processes fill a limit exactly and never exceed it', async () => {
   const payer = await addPayer()
   await setLimit(payer, 'partner', 'day', 200_00n)
   await setLimit(payer, 'customer', 'month', 195_00n)
@@ -228,7 +231,7 @@ test('concurrent payouts of three kinds in two processes fill a limit to the cen
   assert.deepEqual(await usedOf(payer.partnerId), ['EUR all.customer.month 0', 'EUR all.partner.day 0'])
 })
 
-test('a person has one daily maximum over all currencies, and payouts that fail give their amount back', async () => {
+test('a person has one daily maximum over all currencies, and a cancelled payout returns its amount to it', async () => {
   const payer = await addPayer()
   await setRule(payer, { aboveAmount: 0n, perPersonAmount: 100_00n })
   const second: Caller = { ...payer.caller, serviceAccountId: newId(), name: 'Second person' }
@@ -236,7 +239,7 @@ test('a person has one daily maximum over all currencies, and payouts that fail 
     outcomeOf(process.payouts.approve(second, id).then((payout) => ({ payout })))
   const made = async (currency: 'EUR' | 'GBP', amount: string) => (await payer.payIn(currency, amount)).payout.id
   const pounds = await made('GBP', '40.00')
-  // The sum by which it was judged counts, not that of now.
+  // The amount that was used at the acceptance counts, not the current one.
   await setRates('0.4', '1.25')
   assert.equal(await approve(pounds), 'Pending')
   await setRates('0.8', '1.25')
@@ -253,7 +256,7 @@ test('a person has one daily maximum over all currencies, and payouts that fail 
   assert.equal((await usedOf(payer.partnerId))[0], 'EUR all.approver.day 0')
 })
 
-test('a bulk of several currencies is compared with the maximum of a person as a whole', async () => {
+test('the sum of a bulk in several currencies is compared with the maximum of a person', async () => {
   const payer = await addPayer()
   await setRule(payer, { aboveBulkAmount: 10_00n, perPersonAmount: 50_00n })
   const second: Caller = { ...payer.caller, serviceAccountId: newId(), name: 'Second person' }
@@ -272,7 +275,7 @@ test('a bulk of several currencies is compared with the maximum of a person as a
   assert.match(refused.detail, /50\.00 EUR/)
 })
 
-test('without recent rates limits refuse and approvals are needed, except in the reference currency', async () => {
+test('without recent rates, payouts in other than the reference currency exceed limits and need approvals', async () => {
   const payer = await addPayer()
   await setLimit(payer, 'partner', 'day', 100_00n)
   const holding = await addPayer()
@@ -291,7 +294,7 @@ test('without recent rates limits refuse and approvals are needed, except in the
   await later.close()
 })
 
-test('rules over all currencies are in the reference currency, and mark every balance until the last rule is removed', async () => {
+test('rules over all currencies must be in the reference currency, and mark every balance until the last is removed', async () => {
   const payer = await addPayer()
   const { partnerId } = payer
   const marks = async () => {

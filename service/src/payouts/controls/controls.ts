@@ -1,7 +1,7 @@
 /**
- * The operator's rules for outgoing money: limits, fees, approvals and cooling-offs. Only a balance with the mark of
- * rules needs a statement for them. A process keeps the rules that it has read until the change count in the balance's
- * row, which every batch reads anyway, differs.
+ * The operator's rules for outgoing money: limits, fees, approvals and cooling-offs. Rules are read only for balances
+ * that are marked as having rules. A process caches the rules that it has read until the change count in the balance's
+ * row differs. Every batch reads that row anyway.
  */
 import type { Rail, VerificationState } from '@partner-payments/wire'
 import { type Currency, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
@@ -41,14 +41,14 @@ import {
 } from './sides.ts'
 import { readFeeRules, readControlRules, limitsFor, readOwnLimits } from './store.ts'
 
-/** Rules of a partner in a currency. */
+/** The operator's rules for one balance of a partner. */
 export type BalanceRules = {
-  /** Limits. Those of single customers and beneficiaries are absent if they are too many to keep. */
+  /** Limits. Those of single customers and beneficiaries are absent if they are too many to cache. */
   readonly limits: LimitTable
   readonly hasManyLimits: boolean
   /** Currency and limits of the rules across all currencies, which apply to every balance. Undefined: none. */
   readonly all: { readonly currency: Currency; readonly limits: LimitTable } | undefined
-  /** True: payouts are counted in a day or a month. */
+  /** True: payouts count towards a limit of a day or a month. */
   readonly isCounted: boolean
   readonly fees: readonly FeeRule[]
   readonly approvals: readonly ApprovalRule[]
@@ -56,9 +56,9 @@ export type BalanceRules = {
 }
 
 export type RuleReader = {
-  /** Returns the rules that were read last. They may be outdated: they only decide what a batch reads early. */
+  /** Returns the cached rules. They may be outdated: they only decide which counters a batch reads early. */
   readonly lastRead: (balance: BalanceKey) => BalanceRules | undefined
-  /** Reads the rules of the balances that have any, by `rulesKey`. `accounts` has these balances. */
+  /** Reads the rules of the balances that have any, by `rulesKey`. `accounts` must contain these balances. */
   readonly read: (
     tx: Tx,
     balances: readonly BalanceKey[],
@@ -66,9 +66,9 @@ export type RuleReader = {
   ) => Promise<ReadonlyMap<string, BalanceRules>>
 }
 
-/** About 10 MB with a few rules each. */
+/** Maximum number of cached balances: about 10 MB with a few rules each. */
 const rulesCachedMax = 10_000
-/** Limits of single customers and beneficiaries that are kept for a balance. */
+/** Maximum number of limits of single customers and beneficiaries that are cached for a balance. */
 const ownLimitsMax = 100
 
 const rulesKey = ({ partnerId, currency }: BalanceKey): string => partnerKey(partnerId, currency)
@@ -92,7 +92,7 @@ export function createRuleReader(): RuleReader {
     const changes = controlsVersion(accounts, partnerId, currency)
     if (changes === undefined) return undefined
     const last = kept.get(key)
-    // Rules that change between the two reads are kept under the earlier count: the next batch reads them again.
+    // Rules that change between the two reads are cached with the earlier count, so that the next batch reads them again.
     return last?.changes === changes ? last.rules : keep(key, changes, await readRules(tx, partnerId, currency))
   }
 
@@ -129,17 +129,17 @@ async function readRules(tx: Tx, partnerId: string, currency: Currency): Promise
   return { limits, hasManyLimits, all, isCounted, fees, ...holding }
 }
 
-/** Rules for the calls of a batch, and the counted sums. `accounts`: fee accounts that were not read early. */
+/** The rules for the calls of a batch, and the counted sums. `accounts`: fee accounts that were not read early. */
 export type BatchControls = {
   readonly rules: ReadonlyMap<string, BalanceRules>
   readonly used: UsedAmounts
   readonly accounts: AccountSnapshots
-  /** Limits of these calls, by `limitsKey`, of the balances that have too many to keep. */
+  /** Limits of these calls, by `limitsKey`, for the balances that have too many to cache. */
   readonly manyLimits: ReadonlyMap<string, LimitTable>
   /** Undefined: no call has a rule across all currencies. */
   readonly convert: ReferenceConverter | undefined
 }
-/** Valid payout with the fields for the operator's rules. */
+/** A valid payout with the fields that the operator's rules need. */
 type ValidPayout = {
   readonly call: ControlledCall
   readonly rail: Rail
@@ -163,10 +163,10 @@ export type ControlRequirements = {
   readonly coolingOff: Date | undefined | null
 }
 
-/** Counters that are read with the first reads of a batch, by the rules that were read last. */
+/** Counters that a batch reads together with its first reads, by the cached rules. */
 export type EarlyControls = { readonly counted: readonly ControlledCall[]; readonly used: UsedAmounts }
 
-/** Needs this statement only for payouts that are counted, if the batch has the same partners as before. */
+/** Reads the counters of a batch early, by the cached rules. Sends no statement if no payout is counted. */
 export async function readEarly<Call extends ControlledCall>(
   tx: Tx,
   { lastRead }: RuleReader,
@@ -180,20 +180,20 @@ export async function readEarly<Call extends ControlledCall>(
   return { counted, used: await readUsed(tx, counted, (call) => cachedCustomerIdOf(call) ?? null, references, now) }
 }
 
-/** Lists the currencies of the rules across all currencies for some calls. */
+/** Lists the currencies of the rules across all currencies for these calls. */
 const referencesOf = (calls: readonly ControlledCall[], rulesOf: RuleReader['lastRead']): readonly Currency[] => [
   ...new Set(calls.flatMap((call) => rulesOf(debitedBalance(call))?.all?.currency ?? [])),
 ]
 
 const debitedBalance = (call: ControlledCall) => ({ partnerId: call.caller.partnerId, currency: debitedCurrency(call) })
 
-/** Returns the movement of a fee. The debited balance pays it. */
+/** Returns the movement of a fee, which the debited balance pays. */
 export const feeMovement = (call: ControlledCall) =>
   ({ ...debitedBalance(call), debit: 'balance', credit: 'fees' }) as const
 export const isCharged = (call: ControlledCall, rulesOf: RuleReader['lastRead']): boolean =>
   (rulesOf(debitedBalance(call))?.fees.length ?? 0) > 0
 
-/** Reads the rules for these calls and their data. Sends no statement if no balance is controlled. */
+/** Reads the rules for these calls and the data that the rules need. Sends no statement if no balance has rules. */
 export async function readControls<Call extends ControlledCall>(
   tx: Tx,
   {
@@ -263,25 +263,25 @@ export function withControls<Payout extends ValidPayout>(
   return payouts.map((payout) => {
     const sides = sidesOfCall(payout.call)
     const ofAll = sideOverAll(payout.call, sides[0], controls)
-    const judged = [...sides, ...(ofAll === undefined ? [] : [ofAll])].map((side) =>
-      judgeSide(payout, side, controls, starts, now),
+    const required = [...sides, ...(ofAll === undefined ? [] : [ofAll])].map((side) =>
+      requirementsOfSide(payout, side, controls, starts, now),
     )
-    const approval = soonestApproval(judged.flatMap(({ approval: needed }) => needed ?? []))
-    const limits = judged.flatMap(({ limits: holding }) => holding)
+    const approval = soonestApproval(required.flatMap(({ approval: needed }) => needed ?? []))
+    const limits = required.flatMap(({ limits: holding }) => holding)
     return {
       ...payout,
       // A payout that needs an approval does not count in the daily sum without approval.
       limits: approval === null ? limits : limits.filter(({ otherwise }) => otherwise === undefined),
       approval,
       reference: ofAll?.reference ?? null,
-      coolingOff: longestCoolingOff(judged.map(({ coolingOff }) => coolingOff)),
+      coolingOff: longestCoolingOff(required.map(({ coolingOff }) => coolingOff)),
       // The side that leaves the balance comes first.
-      fee: judged[0]?.fee ?? 0n,
+      fee: required[0]?.fee ?? 0n,
     }
   })
 }
 
-/** Returns the amount for rules across all currencies. Undefined: the call has no such rule. */
+/** Returns the amount for rules across all currencies. Undefined: no such rule applies to the call. */
 function sideOverAll(
   call: ControlledCall,
   leaving: AmountSide,
@@ -298,16 +298,16 @@ function bulkSumOf({ bulk }: ControlledCall, { name, currency }: AmountSide, { c
   return bulk.sums.reduce((sum, each) => sum + (convert?.(each, currency)?.amount ?? unknownAmount), 0n)
 }
 
-type JudgedSide = Omit<ControlRequirements, 'reference'>
-const withoutRules: JudgedSide = { limits: [], approval: null, coolingOff: null, fee: 0n }
+type SideRequirements = Omit<ControlRequirements, 'reference'>
+const withoutRules: SideRequirements = { limits: [], approval: null, coolingOff: null, fee: 0n }
 
-function judgeSide(
+function requirementsOfSide(
   payout: ValidPayout,
   side: AmountSide,
   controls: BatchControls,
   starts: PeriodStarts,
   now: Date,
-): JudgedSide {
+): SideRequirements {
   const { partnerId } = payout.call.caller
   const isOfAll = side.name === 'all'
   const rules = controls.rules.get(
@@ -342,11 +342,11 @@ function judgeSide(
   }
 }
 
-/** Selects the rule that ends sooner. */
+/** Returns the approval that expires first. */
 const soonestApproval = (needed: readonly NeededApproval[]): NeededApproval | null =>
   needed.toSorted((a, b) => a.expiresAt.getTime() - b.expiresAt.getTime())[0] ?? null
 
-/** Orders the results: the latest time, then a cooling-off that has passed, then no rule. */
+/** Combines the results: the latest time, otherwise a cooling-off that has passed, otherwise no rule. */
 const longestCoolingOff = (
   coolingOffs: readonly ControlRequirements['coolingOff'][],
 ): ControlRequirements['coolingOff'] => {

@@ -40,7 +40,7 @@ suite('cooling-off', async () => {
   const rename = ({ partnerId, beneficiary }: TestPartner, name: string) =>
     service.beneficiaries.update(partnerId, { id: beneficiary.id, name })
 
-  test('a new beneficiary is refused with the time from which it can be paid, and can be paid then', async () => {
+  test('a payout to a new beneficiary is refused until the time that the refusal states', async () => {
     const partner = await addPartner(service, 100_00n)
     await setHours(partner, 24)
     const from = timeAfter(24 * hourMs)
@@ -76,7 +76,7 @@ suite('cooling-off', async () => {
     assert.equal(await outcomeCode(pay(service, partner, '1.00')), 'done')
   })
 
-  test('hours apply to one partner and currency, change at once, and end with the rule', async () => {
+  test('a cooling-off rule applies to one partner and currency, and its change or removal takes effect at once', async () => {
     const [partner, stranger] = [await addPartner(service, 100_00n), await addPartner(service, 100_00n)]
     const { partnerId } = partner
     const balances = () =>
@@ -105,7 +105,7 @@ suite('cooling-off', async () => {
     ])
   })
 
-  test('the preview has a cooling-off verdict, and still judges limits and funds', async () => {
+  test('the preview has a cooling-off verdict, and still has those of the other rules', async () => {
     const partner = await addPartner(service, 1_00n)
     await setHours(partner, 3)
     const verdicts = async () => {
@@ -126,7 +126,7 @@ suite('cooling-off', async () => {
     assert.deepEqual((await verdicts()).coolingOff, { rule: 'coolingOff', verdict: 'passed' })
   })
 
-  test('a refused payout takes nothing from a limit or from other payouts in its batch', async () => {
+  test('a refused payout does not count towards a limit and does not affect other payouts in its batch', async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId } = partner
     await setHours(partner, 1)
@@ -152,7 +152,7 @@ suite('cooling-off', async () => {
     assert.deepEqual(outcomes, ['beneficiary_cooling_off', 'done'])
   })
 
-  test('an all-or-nothing bulk names the beneficiary that is too new, and creates no payout', async () => {
+  test('an all-or-nothing bulk marks the item with the new beneficiary as refused, and creates no payout', async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId, caller } = partner
     await setHours(partner, 1)
@@ -179,7 +179,7 @@ suite('cooling-off', async () => {
     assert.equal((await balanceOf(service, partnerId)).reserved, 0n)
   })
 
-  test('a simulated withdrawal has no beneficiary, and does not wait', async () => {
+  test('a cooling-off does not apply to a simulated withdrawal, which has no beneficiary', async () => {
     const partner = await addPartner(service, 100_00n)
     await setHours(partner, 24)
     const request = { customerRef: partner.customer.id, amount: 100n, currency: 'EUR', outcome: 'sent' } as const
@@ -189,7 +189,7 @@ suite('cooling-off', async () => {
     )
   })
 
-  test('during a change of name, payouts of two processes are accepted with the old name or refused', async () => {
+  test('payouts of two processes during a change of name are accepted with the old name or refused', async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId, beneficiary } = partner
     await setHours(partner, 1)
@@ -227,7 +227,7 @@ suite('fees', async () => {
   const charge = (rules: readonly FeeRule[], amount = 100_00n, now = noon) =>
     payoutFee(rules, { partnerId: 'partner', currency: 'EUR', rail: 'Sepa', amount }, now)
 
-  test('a fee is a fixed part and a share that is rounded up, within its limits', () => {
+  test('a fee is a fixed part plus a share that is rounded up, within the bounds of the rule', () => {
     assert.equal(charge([ruleOf({ fixedAmount: 20n, basisPoints: 25 })]), 45n)
     assert.equal(charge([ruleOf({ basisPoints: 1 })], 1n), 1n)
     assert.equal(charge([ruleOf({ basisPoints: 1 })], 10_000n), 1n)
@@ -271,7 +271,7 @@ suite('fees', async () => {
     }
   }
 
-  test('a fee is reserved and posted with its payout, and the documented answer does not change', async () => {
+  test('a fee is reserved and posted with its payout, and is not included in the amount of the payout', async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId, caller } = partner
     await setFee(partner, { fixedAmount: 50n })
@@ -290,7 +290,7 @@ suite('fees', async () => {
     assert.equal(row.amount, 10_00n)
   })
 
-  test('a cancelled payout costs nothing, and a payout that is returned after settlement keeps its fee', async () => {
+  test('a cancelled payout has no fee, and a payout that is returned after its settlement keeps its fee', async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId } = partner
     await setFee(partner, { basisPoints: 100 })
@@ -328,7 +328,7 @@ suite('fees', async () => {
     await checkLedger(service.db, partnerId)
   })
 
-  test('a payout with a quote has the fee of the debited balance and the fee of its quote', async () => {
+  test('a payout by quote is charged the fee of the debited balance and the fee of its quote', async () => {
     await service.rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate: { digits: 125n, scale: 2 } } })
     const trader = await addTrader(service)
     const { partnerId, customer, caller } = trader
@@ -350,7 +350,7 @@ suite('fees', async () => {
     assert.equal(await feesOf(partnerId, 'USD'), 0n)
   })
 
-  test('a rule applies from its start, can be replaced and removed, and applies to one partner only', async () => {
+  test('a fee rule applies from its start until it is replaced or removed, and to one partner only', async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId } = partner
     const from = new Date(service.clock.now().getTime() + dayMs)
@@ -431,7 +431,7 @@ suite('controls that partners read', () => {
     ])
   })
 
-  test('a customer and a beneficiary show the limits that apply to them, and an own limit replaces the general limit', async () => {
+  test('a list by customer or beneficiary has the limits that apply to it, and its own limit replaces the general one', async () => {
     const { partnerId, customer, beneficiary } = partner
     const other = await service.customers.create(partnerId, { email: 'b@c.de' })
     await setLimit({ scope: 'customer', period: 'day', amount: 50_00n })
@@ -456,7 +456,7 @@ suite('controls that partners read', () => {
     assert.deepEqual(await limits({ scope: 'beneficiary' }), [['beneficiary.day', null, undefined, undefined]])
   })
 
-  test('a customer is limited by the state of its verification, until that changes', async () => {
+  test('the limit for a state of verification applies to a customer until the state changes', async () => {
     const { partnerId, customer } = partner
     const incomplete = await service.customers.create(partnerId, { email: 'i@example.com' })
     await setLimit({ scope: 'customer', period: 'day', amount: 50_00n })
@@ -488,7 +488,7 @@ suite('controls that partners read', () => {
     await assert.rejects(limits({ beneficiaryId: other.beneficiary.id }), notFound('/query/beneficiaryId'))
   })
 
-  test('the pages contain all limits', async () => {
+  test('the pages of the list together contain all limits', async () => {
     for (const [at, scope] of (['partner', 'customer', 'beneficiary'] as const).entries())
       for (const period of ['payment', 'day', 'month'] as const)
         await setLimit({ scope, period, amount: BigInt(at + 1) })
@@ -503,7 +503,7 @@ suite('controls that partners read', () => {
     assert.deepEqual([seen.length, new Set(seen).size], [9, 9])
   })
 
-  test('the list has the current and the future fees, each with its end', async () => {
+  test('the list of fees contains current and future fees, each with its end', async () => {
     const { partnerId } = partner
     const set = (rule: Partial<NewFeeRule>) =>
       service.db.transaction((tx) => {

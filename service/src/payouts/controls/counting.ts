@@ -1,5 +1,5 @@
 /**
- * Counts payouts against their limits. The transaction that accepts a payout adds to its counters, and no counter
+ * Counts payouts against their limits. The transaction that accepts a payout adds it to its counters, and no counter
  * exceeds its limit: limits are exact across processes. A batch that may exceed a limit locks its counters first. The
  * transaction that ends a payout without a settlement subtracts it again.
  */
@@ -22,33 +22,33 @@ import {
 import { type ControlledCall, sidesOf, sidesOfCall } from './sides.ts'
 import * as store from './store.ts'
 
-/** Payout with the limits that apply to it. */
+/** A payout with the limits that apply to it. */
 type LimitedPayout = { readonly limits: readonly ApplicableLimit[] }
-/** Payout that may wait for an approval. Null: it needs none. */
+/** A payout with the approval that it needs. Null: it needs none. */
 type PayoutWithApproval = LimitedPayout & { readonly approval: NeededApproval | null }
-/** Sums of counters, by their map keys. A counter without a row is absent. */
+/** Sums of counters, by the counters' map keys. A counter without a row is absent. */
 export type UsedAmounts = ReadonlyMap<string, Minor>
-/** Payout beyond a limit. `counters`: those that a payout of the same batch may have filled. */
+/** A payout beyond a limit. `counters`: its counters, which other payouts of the batch may have filled. */
 export type OverLimitPayout<Payout> = {
   readonly payout: Payout
   readonly refusal: Refusal
   readonly counters: readonly string[]
 }
 
-/** Returns the customer of a call. Null: none. */
+/** Returns the id of a call's customer. Null: the call has none. */
 export type CustomerIdOf<Call> = (call: Call) => string | null
 
 const beneficiaryIdOf = ({ payee }: ControlledCall) =>
   'beneficiaryId' in payee ? payee.beneficiaryId.toLowerCase() : null
 
-/** Reads the limits of some calls. */
+/** Reads the limits that may apply to these calls. */
 export const readLimits = async <Call extends ControlledCall>(
   tx: Tx,
   calls: readonly Call[],
   customerIdOf: CustomerIdOf<Call>,
 ): Promise<readonly Limit[]> => (calls.length === 0 ? [] : store.limitsFor(tx, limitScopesOf(calls, customerIdOf)))
 
-/** Lists the limits to read. `references`: the currencies of rules across all currencies. */
+/** Lists the keys of the limits to read. `references`: the currencies of rules across all currencies. */
 function limitScopesOf<Call extends ControlledCall>(
   calls: readonly Call[],
   customerIdOf: CustomerIdOf<Call>,
@@ -67,16 +67,16 @@ function limitScopesOf<Call extends ControlledCall>(
 export const countersOf = ({ limits }: LimitedPayout): readonly Counter[] =>
   limits.flatMap(({ counter }) => counter ?? [])
 
-/** Lists the amounts that a payout adds to its counters, and the maximum of each counter. */
+/** Lists the amounts that a payout adds to its counters, with the maximum of each counter. */
 const countedAmounts = ({ limits }: LimitedPayout) =>
   limits.flatMap(({ counter, limit, side }) =>
     counter === undefined ? [] : [{ ...counter, by: side.amount, most: limit.amount }],
   )
 
 /**
- * Finds the payouts of a batch that are within their limits, in order. Locks their counters until the commit. A payout
- * that exceeds a limit takes nothing from later ones. A payout that needs an approval takes nothing from the daily sum
- * that needs none.
+ * Splits a batch into payouts within their limits and payouts beyond one, in order. Locks their counters until the
+ * commit. A payout beyond a limit does not count for later ones. A payout that needs an approval does not count in the
+ * daily sum without approval.
  */
 export async function withinLimits<Payout extends PayoutWithApproval>(
   tx: Tx,
@@ -85,7 +85,7 @@ export async function withinLimits<Payout extends PayoutWithApproval>(
   return judgeLimits(payouts, await lockUsed(tx, payouts.flatMap(countersOf)))
 }
 
-/** Judges payouts in order by the sums of their counters, and adds those within their limits. */
+/** Checks payouts in order against the sums of their counters. Adds those within their limits to the sums. */
 export function judgeLimits<Payout extends PayoutWithApproval>(
   payouts: readonly Payout[],
   counted: UsedAmounts,
@@ -103,7 +103,7 @@ export function judgeLimits<Payout extends PayoutWithApproval>(
   return { within, exceeding }
 }
 
-/** Adds the approval that a payout needs because of the daily sum without approval. */
+/** Adds the approval that a payout needs if it exceeds the daily sum without approval. */
 export function withDayApproval<Payout extends PayoutWithApproval>(payout: Payout, used: UsedAmounts): Payout {
   const beyond = payout.limits.find(
     (limit) => limit.otherwise !== undefined && refuseExceeded(limit, used) !== undefined,
@@ -134,7 +134,7 @@ async function lockUsed(tx: Tx, counters: readonly Counter[]): Promise<Map<strin
 export const usedEntries = (rows: readonly store.CounterRow[]) =>
   rows.map((row) => [counterMapKey(row), row.used] as const)
 
-/** Reads the counters that may count some calls. Takes no lock. */
+/** Reads the counters in which these calls may count. Takes no lock. */
 export async function readUsed<Call extends ControlledCall>(
   tx: Tx,
   calls: readonly Call[],
@@ -148,7 +148,7 @@ export async function readUsed<Call extends ControlledCall>(
   return new Map(usedEntries(await store.readCounters(tx, counters)))
 }
 
-/** Reads the sums of counters of these periods. Takes no lock. */
+/** Reads the sums of these counters in the current periods. Takes no lock. */
 export async function readUsedOf(tx: Tx, counters: readonly Counter[], starts: PeriodStarts): Promise<UsedAmounts> {
   if (counters.length === 0) return new Map()
   const wanted = {
@@ -161,8 +161,8 @@ export async function readUsedOf(tx: Tx, counters: readonly Counter[], starts: P
 }
 
 /**
- * Reports whether all payouts together are within their limits, by sums that were read without a lock. If a counter has
- * grown since, `count` violates a constraint, and the batch runs again under the locks.
+ * Reports whether all payouts together are within their limits, according to sums that were read without a lock. If a
+ * counter has grown since, `count` violates a constraint, and the batch runs again under the locks.
  */
 export function fitLimits(payouts: readonly LimitedPayout[], used: UsedAmounts): boolean {
   const asked = new Map<string, Minor>()
@@ -183,7 +183,7 @@ export function countPayouts(tx: Tx, payouts: readonly LimitedPayout[]): void {
   if (counted.length > 0) store.addToCounters(tx, sumChanges(counted))
 }
 
-/** Payout that may be counted: its row names the counters. */
+/** A payout that may be counted. Its row stores the names of its counters. */
 type CountedPayout = Parameters<typeof readCounted>[0] & {
   readonly amount: Minor
   readonly currency: Currency
@@ -193,7 +193,7 @@ type CountedPayout = Parameters<typeof readCounted>[0] & {
 
 /**
  * Subtracts the amounts of payouts from the periods in which they were counted. Locks counters before ledger accounts,
- * like acceptance.
+ * as the acceptance does.
  */
 export async function giveBackLimits(tx: Tx, payouts: readonly CountedPayout[]): Promise<void> {
   const returned = payouts.flatMap((payout) =>
@@ -210,7 +210,7 @@ export const soldAmountOf = ({
 }: Pick<CountedPayout, 'soldAmount' | 'soldCurrency'>) =>
   amount === null || currency === null ? undefined : { amount, currency }
 
-/** Sums the changes of each counter. */
+/** Adds up the changes of each counter. */
 export const sumChanges = <Change extends store.CounterChange & Pick<Counter, 'mapKey'>>(
   changes: readonly Change[],
 ): readonly Change[] =>

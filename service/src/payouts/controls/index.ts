@@ -1,11 +1,11 @@
 /**
- * Payout controls: the operator's rules for outgoing money. Payouts apply them at acceptance, and give the amounts of
- * payouts that end without a settlement back to the limits.
+ * Payout controls: the operator's rules for outgoing money. Payouts apply them at acceptance, and subtract the amounts
+ * of payouts that end without a settlement from the counters.
  *
  * Tables: payouts.limits, payouts.limit_counters, payouts.fee_rules, payouts.approval_rules, payouts.cooling_offs.
- * Invariants: a balance with a rule has the mark that makes payouts read its rules. A counter is the sum of the payouts
- * that were counted in it and have not ended without a settlement. An approver's counter is the sum of the approved
- * payouts, and never grows beyond the maximum per person.
+ * Invariants: a balance with a rule is marked, so that payouts read its rules. A counter is the sum of the payouts that
+ * were counted in it and have not ended without a settlement. An approver's counter is the sum of the approved payouts,
+ * and never exceeds the maximum per person.
  */
 export {
   type ApprovalRule,

@@ -1,7 +1,7 @@
 /**
- * Every kind of payout passes every rule, for what it pays and for what it sells. Each cell of the table in
- * docs/guides/payout-controls.md is a test: the rule refuses or holds the payout, a refusal books nothing, and without the rule
- * the payout is accepted. A kind that is not in `kinds` does not compile.
+ * Every rule applies to every kind of payout, to the paid and to the sold amount. Each cell of the table in
+ * docs/guides/payout-controls.md is a test: the rule refuses or holds the payout, a refusal books nothing, and without
+ * the rule the payout is accepted. A kind that is not in `kinds` does not compile.
  */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -29,7 +29,7 @@ type PayoutParties = { readonly partner: Partner; readonly customerId: string; r
 type Kind = {
   readonly debited: Currency
   readonly paid: Currency
-  /** A payout that takes 10.00 from the balance, or the code of its refusal. */
+  /** Requests a payout of 10.00 from the balance. Returns the payout, or the code of its refusal. */
   readonly ask: (asking: PayoutParties) => Promise<PayoutRow | string>
   readonly preview?: (asking: PayoutParties) => Promise<Preview>
 }
@@ -83,7 +83,7 @@ async function askByOrder({
   return newest(partnerId, execution?.payoutId, execution?.problemCode)
 }
 
-/** Sells 10.00 EUR at a rate that is always the same. */
+/** Sells 10.00 EUR at a fixed rate. */
 async function quoted({ partner }: Pick<PayoutParties, 'partner'>) {
   await service.rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate: { digits: 125n, scale: 2 } } })
   return (await quote(service, partner, { sellAmount: text })).row
@@ -232,7 +232,7 @@ const usedOf = async ({ partner: { partnerId } }: PayoutParties, currency: Curre
     )
   ).map(({ used }) => used)
 
-/** The amount that a payout of the kind takes from its balance, by the rate of now. */
+/** Returns the amount that leaves the balance for a payout of the kind, by the current rate. */
 async function inEuros(kind: Kind): Promise<bigint> {
   await service.rates.prepare()
   const convert = await service.rates.converter(service.db)
@@ -247,7 +247,7 @@ async function limitOfPayment(cell: Cell, scope: Scope): Promise<void> {
   await accepts(kind, asking)
 }
 
-/** A payout that ends gives back once, so that one more fits. */
+/** A payout that ends is subtracted once, so that one more is within the limit. */
 async function limitOfPeriod(cell: Cell, scope: Scope, period: 'day' | 'month'): Promise<void> {
   const { kind, side, asking } = cell
   const { partnerId } = asking.partner
@@ -282,7 +282,7 @@ const rules: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
   'limit of a payment': (cell) => limitOfPayment(cell, 'partner'),
   'limit of a day': (cell) => limitOfPeriod(cell, 'customer', 'day'),
   'limit of a month': (cell) => limitOfPeriod(cell, hasBeneficiary(cell.kind) ? 'beneficiary' : 'partner', 'month'),
-  /** The fee is taken from the balance that pays: the bought amount leaves none. */
+  /** The debited balance pays the fee. The bought amount is not charged. */
   fee: async ({ kind, side, asking }) => {
     const rule = { rail: 'any', fixedAmount: 5n, basisPoints: 10, minAmount: 0n, maxAmount: null } as const
     const charged = { ...rule, partnerId: asking.partner.partnerId, currency: side.currency }
@@ -343,7 +343,7 @@ const rules: Readonly<Record<string, (cell: Cell) => Promise<void>>> = {
     service.clock.advance(hourMs)
     await accepts(kind, asking)
   },
-  /** The state is that of the balance that pays. */
+  /** The state of the debited balance decides. */
   'state of the balance': async (cell) => {
     const { kind, side, asking } = cell
     await credit(asking.partner, side.currency, 1n)
@@ -383,7 +383,7 @@ const work = async () => {
   service.clock.advance(stepMsDefault)
   await processBankNotifications(service.settlement)
 }
-/** The payouts of other cells are due, too. */
+/** Runs the settlement until the bank has rejected the payout. Payouts of other cells are due, too. */
 async function settle({ partnerId, id }: PayoutRow): Promise<void> {
   for (let rounds = 0; (await service.payouts.get(partnerId, id)).status !== 'Failed'; rounds += 1) {
     assert.ok(rounds < 50, 'the bank rejects the payout')
@@ -391,7 +391,7 @@ async function settle({ partnerId, id }: PayoutRow): Promise<void> {
   }
 }
 
-test('the sums of a period count all kinds of payouts, and give rejected and cancelled amounts back', async () => {
+test("a period's sum includes all kinds of payouts, without rejected and cancelled ones", async () => {
   const ofEuros = Object.entries(kinds).filter(([, { debited }]) => debited === 'EUR')
   const { partner, customerId, beneficiaryId } = await askingFor(kinds.createFxPayout, { name: 'Sandbox Rejected' })
   const inEuros = { partner, customerId, beneficiaryId: await payee(partner, 'EUR', customerId) }

@@ -1,4 +1,4 @@
-/** Limits on a real database: every scope and period, their exactness under races, and what gives back. */
+/** Limits on a real database: every scope and period, exact sums under races, and payouts that are subtracted again. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -51,7 +51,7 @@ test('a payment beyond the limit is refused with the name of the limit, and writ
   assert.equal(await outcomeCode(pay(service, partner, '50.00')), 'done')
 })
 
-test('a day and a month end in UTC, and the refusal states the remaining amount and the end', async () => {
+test('days and months end in UTC, and a refusal states the remaining amount and the end of the period', async () => {
   const partner = await addPartner(service, 100_000n)
   await setLimit(partner, 'partner', 'day', 30_00n)
   await setLimit(partner, 'partner', 'month', 40_00n)
@@ -73,7 +73,7 @@ test('a day and a month end in UTC, and the refusal states the remaining amount 
   await next.close()
 })
 
-test('customers and beneficiaries count separately, and their own limit replaces the general one', async () => {
+test('the payouts of each customer and beneficiary are counted separately, and its own limit replaces the general one', async () => {
   const partner = await addPartner(service, 100_000n)
   const { partnerId, beneficiary, ownBeneficiary, customer } = partner
   await setLimit(partner, 'beneficiary', 'day', 10_00n)
@@ -96,7 +96,7 @@ test('customers and beneficiaries count separately, and their own limit replaces
   assert.equal(await to(second.id, '5.01'), 'done')
 })
 
-test('a simulated withdrawal has a customer and no beneficiary', async () => {
+test('the limits of customers apply to a simulated withdrawal, those of beneficiaries do not', async () => {
   const partner = await addPartner(service, 100_000n)
   await setLimit(partner, 'beneficiary', 'payment', 1n)
   await setLimit(partner, 'customer', 'day', 10_00n)
@@ -110,7 +110,7 @@ test('a simulated withdrawal has a customer and no beneficiary', async () => {
   assert.equal(await outcomeCode(simulate(1n)), 'limit_exceeded')
 })
 
-test('a payout with a quote counts in the paid currency', async () => {
+test('a payout by quote counts towards the limits of the paid currency', async () => {
   await service.rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate: { digits: 125n, scale: 2 } } })
   const trader = await addTrader(service)
   const { partnerId, customer, caller } = trader
@@ -134,7 +134,7 @@ test('a payout with a quote counts in the paid currency', async () => {
   )
 })
 
-test('concurrent payouts of two processes fill a limit to the cent, and never beyond', async () => {
+test('concurrent payouts of two processes fill a limit exactly and never exceed it', async () => {
   const partner = await addPartner(service, 1_000_000n)
   const { partnerId } = partner
   await setLimit(partner, 'partner', 'day', 100_00n)
@@ -168,7 +168,7 @@ test('duplicates of one idempotency key in two processes are counted exactly onc
   )
 })
 
-test('a payout that the balance does not cover takes nothing from other payouts in the batch', async () => {
+test('a payout that the balance does not cover does not count, and other payouts of its batch are accepted', async () => {
   const partner = await addPartner(service, 15_00n)
   await setLimit(partner, 'partner', 'day', 20_00n)
   const outcomes = await Promise.all(['16.00', '10.00'].map((amount) => outcomeCode(pay(service, partner, amount))))
@@ -189,7 +189,7 @@ async function leased(partnerId: string, id: string) {
 }
 const failure = { errorKey: 'BankRejection', details: 'The bank says no.' } as const
 
-test('a payout that ends before its settlement gives its amount back to the period in which it was counted', async () => {
+test('a payout that ends before its settlement is subtracted from the period in which it was counted', async () => {
   const partner = await addPartner(service, 100_000n)
   const { partnerId } = partner
   await setLimit(partner, 'partner', 'day', 100_00n)
@@ -245,7 +245,7 @@ test('concurrent payouts and cancellations leave the counter at the reserved amo
   assert.ok(reserved <= 100_00n)
 })
 
-test('a limit is set, set again and removed, and removing the last limit ends the control of the balance', async () => {
+test('a limit can be set, changed and removed, and a balance without limits is not controlled', async () => {
   const partner = await addPartner(service, 100_000n)
   const { partnerId } = partner
   const first = await setLimit(partner, 'partner', 'day', 10_00n)
@@ -270,7 +270,7 @@ test('a limit is set, set again and removed, and removing the last limit ends th
   })
 })
 
-test('a partner without rules needs no SQL statement for them, and a partner with limits needs a few', async () => {
+test('payouts of a partner without rules send no SQL statement for them, and those of a partner with limits a few', async () => {
   const texts: string[] = []
   const note = (statement: Sql) => void texts.push(/\/\* ([\w.-]+) \*\//.exec(statement.parts[0] ?? '')?.[1] ?? '')
   const noting = (tx: Tx): Tx => ({
@@ -342,7 +342,7 @@ test('a rule that one process changes applies to the next payout of every proces
   assert.equal(await outcomeCode(pay(other, partner, '2.00')), 'done')
 })
 
-test('limits apply to more beneficiaries than a process caches', async () => {
+test('limits apply even if a partner has more of them than a process caches', async () => {
   const partner = await addPartner(service, 100_000n)
   await setLimit(partner, 'beneficiary', 'day', 9_00n)
   await service.db.run(sql`
@@ -355,7 +355,7 @@ test('limits apply to more beneficiaries than a process caches', async () => {
     assert.equal(await outcomeCode(pay(service, partner, '4.00')), expected, 'the limit of each one counts it too')
 })
 
-test('a batch that reads before another process fills the limit runs again, and is refused', async () => {
+test('a batch that read its counters before another process filled the limit runs again and is refused', async () => {
   const partner = await addPartner(service, 100_000n)
   await setLimit(partner, 'partner', 'day', 10_00n)
   // Both processes have the rules, and read counters that cover each of these alone.

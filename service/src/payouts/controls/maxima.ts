@@ -1,9 +1,9 @@
 /**
- * Counts the approvals of each person on a day (UTC) against the daily maximum per person. An approval locks the
- * counters of its person first, so that concurrent approvals, also in other processes, never exceed the maximum.
+ * Counts the amounts that each person approves on a day (UTC) against the daily maximum per person. An approval locks
+ * the counters of its person first, so that concurrent approvals, also in other processes, never exceed the maximum.
  *
  * A person has two counters: one by id, and one by name, because a rotated credential has a new id and the same name.
- * Approvals and give-backs lock them before all other counters, so that two batches cannot deadlock.
+ * Approvals and returned approvals lock them before all other counters, so that two batches cannot deadlock.
  */
 import { hash } from 'node:crypto'
 import { Refusal } from '../../kernel/api/index.ts'
@@ -34,15 +34,15 @@ type ApprovedPayout = {
   readonly currency: Currency
   readonly soldAmount: Minor | null
   readonly soldCurrency: Currency | null
-  /** JSON from the row: the amount for rules across all currencies. Null: none. */
+  /** The amount for rules across all currencies, as JSON from the row. Null: there is none. */
   readonly referenceAmount: string | null
 }
-/** Payout that a person approves. */
+/** A payout and the person who approves it. */
 type PayoutApproval = { readonly payout: ApprovedPayout; readonly by: Approver }
-/** Counted approval of a payout that ends without a settlement. */
+/** A counted approval of a payout that ends without a settlement. */
 type ReturnedApproval = PayoutApproval & { readonly decidedAt: Date; readonly countedIn: string }
 
-/** Amount beyond a daily maximum per person. */
+/** A daily maximum per person that an approval would exceed. */
 export type BeyondMaximum = {
   readonly currency: Currency
   readonly most: Minor
@@ -51,19 +51,19 @@ export type BeyondMaximum = {
   /** Sentence about the conversion for a maximum across all currencies. Empty: the maximum is in one currency. */
   readonly counted: string
 }
-/** `countedIn`: for the row of the approval. Undefined: no maximum applies. */
+/** `countedIn`: the counters, for the row of the approval. Undefined: no maximum applies. */
 export type JudgedApproval = { readonly refusal: Refusal } | { readonly countedIn: string | undefined }
 
 const scope = 'approver'
 const period = 'day'
 
-/** Derives a UUID from a name, in the form in which two names are compared. */
+/** Derives a UUID from a name in its normalised form. */
 function nameId(name: string): string {
   const digest = hash('sha256', personKey(name), 'hex')
   return digest.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
-/** Lists the counters of a person for an amount that is approved at a time. */
+/** Lists the two counters of a person for an amount and the day of a time. */
 const countersOf = (
   { payout: { partnerId }, by }: PayoutApproval,
   { currency, name }: Pick<AmountSide, 'currency' | 'name'>,
@@ -75,7 +75,7 @@ const countersOf = (
 
 /** Maxima of partners, and the conversion for those across all currencies. */
 type ApproverMaxima = { readonly rows: readonly ApproverMaximum[]; readonly convert: ReferenceConverter | undefined }
-/** Amount of a payout to which a maximum applies. */
+/** An amount of a payout to which a maximum applies. */
 type HeldAmount = { readonly side: AmountSide; readonly most: Minor; readonly counters: readonly Counter[] }
 
 const sidesOfPayout = (payout: ApprovedPayout) => sidesOf(payout, soldAmountOf(payout))
@@ -91,7 +91,7 @@ async function readMaxima({ rates }: MaximaDeps, tx: Tx, payouts: readonly Appro
   return { rows, convert: isOverAll ? await rates.converter(tx) : undefined }
 }
 
-/** Returns the amount that judged the payout at acceptance. Without one, converts at the present rate. */
+/** Returns the amount that was used when the payout was accepted. If there is none, converts at the current rate. */
 function sideOverAll(payout: ApprovedPayout, currency: Currency, convert: ApproverMaxima['convert']): AmountSide {
   const [leaving] = sidesOfPayout(payout)
   const kept = readReference(payout.referenceAmount)
@@ -135,8 +135,8 @@ const returnChanges = (returned: ReturnedApproval) =>
     )
 
 /**
- * Judges approvals in order, and counts those within their approvers' maxima. First subtracts the approvals of
- * payouts that end now without a settlement. The caller has locked the payouts. Each approval gets an answer; a refusal
+ * Checks approvals in order, and counts those within their approvers' maxima. First subtracts the approvals of payouts
+ * that end now without a settlement. The caller has locked the payouts. Returns a result for each approval; a refusal
  * is approver_limit_exceeded.
  */
 export async function countApprovals(
@@ -159,7 +159,7 @@ export async function countApprovals(
     changes,
   )
   for (const { mapKey, by } of changes) used.set(mapKey, (used.get(mapKey) ?? 0n) + by)
-  const judged = asked.map((held): JudgedApproval => {
+  const results = asked.map((held): JudgedApproval => {
     if (held.length === 0) return { countedIn: undefined }
     const exceeded = exceededMaximum(held, used)
     if (exceeded !== undefined) return { refusal: refuseBeyondMaximum(exceeded) }
@@ -173,10 +173,13 @@ export async function countApprovals(
     }
   })
   if (changes.length > 0) store.changeCounters(tx, sumChanges(changes))
-  return judged
+  return results
 }
 
-/** Creates missing rows of `counted`. Rows of `returned` exist, unless they were deleted after their day. */
+/**
+ * Locks the counters of `counted` and `returned`, and returns their sums. Creates missing rows of `counted`. Rows of
+ * `returned` exist, unless they were deleted after their day.
+ */
 async function lockUsed(
   tx: Tx,
   counted: readonly Counter[],
@@ -189,8 +192,8 @@ async function lockUsed(
 }
 
 /**
- * Checks whether an approval of some payouts of a partner would exceed a maximum now. Takes no lock: another approval
- * may come first. Undefined: it would not.
+ * Checks whether the approval of these payouts of a partner would now exceed a maximum. Takes no lock, so another
+ * approval may come first. Undefined: it would not.
  */
 export async function findExceededMaximum(
   deps: MaximaDeps,

@@ -1,4 +1,4 @@
-/** Maps API operations to module operations and response shapes, for what a partner reads of its limits and fees. */
+/** Maps API operations to module operations and response shapes, for a partner's limits and fees. */
 import { payouts as wire } from '@partner-payments/wire'
 import { type Handlers, writePage, createRecordWriter } from '../../kernel/api/index.ts'
 import { writeAmount } from '../../kernel/index.ts'

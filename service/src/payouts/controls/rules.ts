@@ -7,42 +7,51 @@ import type { PayeeCheck } from '../../parties/beneficiaries/index.ts'
 
 export const limitScopes = ['partner', 'customer', 'beneficiary'] as const
 export type LimitScope = (typeof limitScopes)[number]
-/** Counters of limits, and the counter of the daily sum without approval. */
+/** Scopes of the counters of limits, and of the counter of the daily sum without approval. */
 export const counterScopes = [...limitScopes, 'unapproved'] as const
 type BaseScope = (typeof counterScopes)[number]
 type AllCurrencies<Scope extends string> = `all.${Scope}`
-/** Counters across all currencies. */
+/** Scopes of the counters across all currencies. */
 export const counterScopesOfAll = counterScopes.map((scope): AllCurrencies<BaseScope> => `all.${scope}`)
-/** `approver`: the sum that a person has approved. Only approvals read and write these counters. */
+/** `approver`: counts the sum that a person has approved. Only approvals read and write these counters. */
 export type CounterScope = BaseScope | 'approver' | AllCurrencies<BaseScope | 'approver'>
 export const limitPeriods = ['payment', 'day', 'month'] as const
 export type LimitPeriod = (typeof limitPeriods)[number]
 export const counterPeriods = limitPeriods.filter((period) => period !== 'payment')
 
-/** Largest sum of a period, in minor units of the currency. */
+/** Maximum sum of a period, in minor units of the currency. */
 export type Limit = {
   readonly partnerId: string
   readonly id: string
   readonly scope: LimitScope
-  /** The customer or the beneficiary. Nil UUID: each one without its own limit, or the partner. */
+  /**
+   * Id of the customer or the beneficiary. Nil UUID: the limit is for the partner, or for each customer or beneficiary
+   * without its own limit.
+   */
   readonly scopeId: string
-  /** Applies only to customers in this state of verification. Null: in every state. */
+  /** The limit applies only to customers in this state of verification. Null: in every state. */
   readonly verificationState: VerificationState | null
   readonly currency: Currency
-  /** True: payouts in every currency count, by their amount in `currency`. */
+  /** True: payouts in every currency count, with their amount in `currency`. */
   readonly allCurrencies: boolean
   readonly period: LimitPeriod
   readonly amount: Minor
 }
 
-/** Holders of the limits of a payout. Null: the payout has none, and limits of that scope do not apply. */
+/**
+ * The partner, customer and beneficiary whose limits apply to a payout. Null: the payout has none, and limits of that
+ * scope do not apply.
+ */
 export type LimitedPayee = {
   readonly partnerId: string
   readonly customerId: string | null
   readonly beneficiaryId: string | null
 }
 
-/** Key of a counter: the amount paid in a period, by payee or customer. All limits on it share the counter. */
+/**
+ * Key of a counter: the amount paid in a period by the partner or a customer, or to a beneficiary. All limits with this
+ * key share the counter.
+ */
 export type CounterKey = {
   readonly partnerId: string
   readonly currency: Currency
@@ -57,7 +66,7 @@ export const counterMapKey = ({ partnerId, currency, scope, scopeId, period, sta
   partnerKey(partnerId, currency, scope, scopeId, period, startsOn)
 
 /**
- * Limit that applies to an amount of a payout. `counter`: undefined for the limit of a single payment. `otherwise`: a
+ * A limit that applies to an amount of a payout. `counter`: undefined for the limit of a single payment. `otherwise`: a
  * payout beyond the limit is not refused, but needs this approval.
  */
 export type ApplicableLimit = {
@@ -70,18 +79,18 @@ export type ApplicableLimit = {
 /** `mapKey` is computed once, because every step of a batch uses it. */
 export type Counter = CounterKey & { readonly mapKey: string }
 
-/** `customer.day`. */
+/** Parts of a name such as `customer.day`. */
 type LimitNameParts = { readonly scope: CounterScope; readonly period: LimitPeriod }
 const limitName = ({ scope, period }: LimitNameParts): string => `${scope}.${period}`
 
 /**
- * Names a limit of an amount: `sold.customer.day` for a sold amount, which may be counted in addition to the paid one;
- * `all.customer.day` across all currencies.
+ * Returns the name of a limit for an amount: `sold.customer.day` for a sold amount, which may be counted in addition to
+ * the paid one; `all.customer.day` across all currencies.
  */
 export const sideLimitName = ({ name }: Pick<AmountSide, 'name'>, limit: LimitNameParts): string =>
   name === 'paid' ? limitName(limit) : `${name}.${limitName(limit)}`
 
-/** Returns the scope of an amount's counter. */
+/** Returns the scope of the counter for an amount. */
 export const scopeFor = <Scope extends BaseScope | 'approver'>(
   { name }: Pick<AmountSide, 'name'>,
   scope: Scope,
@@ -92,7 +101,7 @@ const scopeIdOf = ({ customerId, beneficiaryId }: LimitedPayee, scope: BaseScope
   return scope === 'customer' ? customerId : beneficiaryId
 }
 
-/** Limits of a partner in a currency, by name and then by customer, state of verification, or beneficiary. */
+/** Limits of a partner in a currency, by name, and then by customer, state of verification, or beneficiary. */
 export type LimitTable = ReadonlyMap<string, ReadonlyMap<string, Limit>>
 
 export const limitTable = (limits: readonly Limit[]): LimitTable =>
@@ -103,13 +112,13 @@ export const limitTable = (limits: readonly Limit[]): LimitTable =>
     ]),
   )
 
-/** Reports whether one of the limits counts a payout. */
+/** Reports whether one of the limits applies to a day or a month. */
 export const hasCountedLimits = (limits: LimitTable): boolean =>
   [...limits.keys()].some((name) => counterPeriods.some((period) => name.endsWith(`.${period}`)))
 
 /**
- * Lists the limits of a payout, by scope and then by period. A customer's own limit precedes that of its state, which
- * precedes the general limit.
+ * Lists the limits that apply to a payout, by scope and then by period. A customer's own limit takes precedence over
+ * that of its state, which takes precedence over the general limit.
  */
 export const applicableLimits = (
   limits: LimitTable,
@@ -131,7 +140,7 @@ export const applicableLimits = (
     }),
   )
 
-/** Returns the limit on the daily sum without approval: a payout beyond it needs one. */
+/** Returns the limit for the daily sum without approval: a payout beyond it needs an approval. */
 export function dayApprovalLimit(
   { amount, needed }: { readonly amount: Minor; readonly needed: NeededApproval },
   { partnerId }: Pick<LimitedPayee, 'partnerId'>,
@@ -169,7 +178,7 @@ export function counterOf(
   return { ...key, mapKey: counterMapKey(key) }
 }
 
-/** First days of the periods of a time, in UTC, as YYYY-MM-DD. */
+/** First days of the periods that contain a time, in UTC, as YYYY-MM-DD. */
 export type PeriodStarts = Readonly<Record<CounterKey['period'], string>>
 
 export function periodStarts(time: Date): PeriodStarts {
@@ -177,7 +186,7 @@ export function periodStarts(time: Date): PeriodStarts {
   return { day, month: `${day.slice(0, 7)}-01` }
 }
 
-/** Returns the start of the next period, in UTC. */
+/** Returns the time at which the next period begins, in UTC. */
 export function resetsAt({ period, startsOn }: Pick<CounterKey, 'period' | 'startsOn'>): Date {
   const next = new Date(`${startsOn}T00:00:00Z`)
   if (period === 'day') next.setUTCDate(next.getUTCDate() + 1)
@@ -185,13 +194,13 @@ export function resetsAt({ period, startsOn }: Pick<CounterKey, 'period' | 'star
   return next
 }
 
-/** Returns the amount that a payout may still take; never below zero. */
+/** Returns the remaining amount of a limit; never below zero. */
 export const remainingAmount = ({ amount }: Pick<Limit, 'amount'>, used: Minor): Minor =>
   used < amount ? amount - used : 0n
 
 /**
- * Checks an amount against a limit: limit_exceeded. Undefined: it is within the limit. `used`: the present sums of the
- * counters.
+ * Checks an amount against a limit. Returns the refusal limit_exceeded. Undefined: the amount is within the limit.
+ * `used`: the current sums of the counters.
  */
 export function refuseExceeded(
   { limit, name, side, counter }: ApplicableLimit,
@@ -212,13 +221,19 @@ export function refuseExceeded(
   })
 }
 
-/** Name of a counter that includes an amount of a payout. Over all currencies also the amount, which no other column has. */
+/**
+ * Name of a counter in which an amount of a payout was counted. Across all currencies also the amount, because no other
+ * column stores it.
+ */
 export type CountedIn = string | { readonly name: string; readonly currency: Currency; readonly amount: string }
 
 export const countedIn = (name: string, { name: side, currency, amount }: AmountSide): CountedIn =>
   side === 'all' ? { name, currency, amount: String(amount) } : name
 
-/** Lists the amounts behind these names: those of the payout's columns, and those stored with the names. */
+/**
+ * Lists the amounts that were counted under these names: those of the payout's columns, and those stored with the
+ * names.
+ */
 export function sidesCounted(
   kept: string,
   sides: readonly AmountSide[],
@@ -235,13 +250,13 @@ export function sidesCounted(
   ]
 }
 
-/** Formats the counters that include a payout, for its row. */
+/** Formats the names of the counters in which a payout was counted, for its row. */
 export function writeCounted(limits: readonly ApplicableLimit[]): string | null {
   const counted = limits.filter(({ counter }) => counter !== undefined)
   return counted.length === 0 ? null : JSON.stringify(counted.map(({ name, side }) => countedIn(name, side)))
 }
 
-/** Reads the counters that include an amount of a payout: those of the period of its acceptance. */
+/** Lists the counters in which a payout was counted, with the amounts: those of the period of its acceptance. */
 export function readCounted(
   payout: LimitedPayee & { readonly countedIn: string | null; readonly createdAt: Date },
   sides: readonly AmountSide[],
@@ -256,65 +271,69 @@ export function readCounted(
 }
 
 /**
- * Criteria by which a payout waits: it is above an amount; its beneficiary is too new; it would exceed the daily sum
- * (UTC) without approval; the sum of its bulk is above an amount; or the beneficiary is not the account holder. Null:
- * the criterion does not apply.
+ * The criteria by which a payout needs an approval: it is above an amount; its beneficiary is too new; it would exceed
+ * the daily sum (UTC) without approval; the sum of its bulk is above an amount; or the beneficiary is not the account
+ * holder. Null: the criterion does not apply.
  */
 export type ApprovalRule = {
   readonly partnerId: string
   readonly id: string
   readonly currency: Currency
-  /** True: payouts in every currency are judged by their amount in `currency`. */
+  /** True: payouts in every currency are compared by their amount in `currency`. */
   readonly allCurrencies: boolean
   readonly aboveAmount: Minor | null
   readonly aboveDayAmount: Minor | null
   readonly aboveBulkAmount: Minor | null
   readonly beneficiaryHours: number | null
   readonly payeeMismatch: boolean
-  /** Sum that one person may approve on a day (UTC). Null: any sum. */
+  /** Sum that one person may approve on a day (UTC). Null: no maximum. */
   readonly perPersonAmount: Minor | null
   readonly expiresHours: number
   /** True: only a person with a passkey may approve. */
   readonly needsPasskey: boolean
 }
 
-/** Reason why a payout waits, as a word and as a sentence, and the end of the wait. */
+/** Reason why a payout needs an approval, as a word and as a sentence, and the time at which it expires. */
 export type NeededApproval = {
   readonly cause: 'amount' | 'day' | 'bulk' | 'beneficiary' | 'payee'
   readonly because: string
-  /** Amount of the exceeded rule. Absent: the cause is another one. */
+  /** Amount of the rule that the payout exceeds. Absent: the cause is not an amount. */
   readonly above?: { readonly amount: Minor; readonly currency: Currency }
   readonly expiresAt: Date
   readonly needsPasskey: boolean
 }
 
-type JudgedAmount = Omit<AmountSide, 'pointer'> & {
+type AmountToCheck = Omit<AmountSide, 'pointer'> & {
   readonly partnerId: string
-  /** When the beneficiary was created. Null: the payout has none. */
+  /** Time at which the beneficiary was created. Null: the payout has none. */
   readonly beneficiarySince: Date | null
-  /** Last result of the verification of the beneficiary's name and account. Null: none. */
+  /** Last result of the verification of the beneficiary's name and account. Null: not verified. */
   readonly payeeCheck: PayeeCheck | null
-  /** Sum of its bulk, in this currency or over all. Null: the payout is in no bulk. */
+  /** Sum of the payout's bulk, in this currency or across all. Null: the payout is not part of a bulk. */
   readonly bulkSum: Minor | null
 }
 
-/** Text of each verification result. Null: the name matches the account. */
+/** Reason for an approval by verification result. Null: the name matches the account. */
 export const payeeMismatches: Readonly<Record<PayeeCheck, string | null>> = {
   match: null,
   close_match: 'The name of the beneficiary is not exactly that of the account.',
   no_match: 'The name of the beneficiary does not match the account.',
 }
 
-/** Finds the rule of a currency, or the rule across all currencies. */
+/** Finds the rule for a currency, or the rule across all currencies. */
 const findApprovalRule = (
   rules: readonly ApprovalRule[],
-  { partnerId, currency, name }: Pick<JudgedAmount, 'partnerId' | 'currency' | 'name'>,
+  { partnerId, currency, name }: Pick<AmountToCheck, 'partnerId' | 'currency' | 'name'>,
 ) =>
   rules.find(
     (each) => each.partnerId === partnerId && each.currency === currency && each.allCurrencies === (name === 'all'),
   )
 
-export function neededApproval(rules: readonly ApprovalRule[], payout: JudgedAmount, now: Date): NeededApproval | null {
+export function neededApproval(
+  rules: readonly ApprovalRule[],
+  payout: AmountToCheck,
+  now: Date,
+): NeededApproval | null {
   const { currency, amount, beneficiarySince, payeeCheck, bulkSum } = payout
   const rule = findApprovalRule(rules, payout)
   if (rule === undefined) return null
@@ -337,7 +356,10 @@ export function neededApproval(rules: readonly ApprovalRule[], payout: JudgedAmo
   return { cause: 'beneficiary', because, expiresAt, needsPasskey }
 }
 
-/** Returns the daily sum without approval, and the approval for payouts beyond it. Undefined: no maximum. */
+/**
+ * Returns the maximum daily sum without approval, and the approval for payouts beyond it. Undefined: there is no
+ * maximum.
+ */
 export function dayApprovalRule(
   rules: readonly ApprovalRule[],
   payout: Omit<AmountSide, 'pointer'> & { readonly partnerId: string },
@@ -360,14 +382,14 @@ export type FeeRule = {
   readonly partnerId: string
   readonly id: string
   readonly currency: Currency
-  /** `any`: for rails without their own rule. */
+  /** `any`: for rails without a rule of their own. */
   readonly rail: (typeof feeRails)[number]
   readonly fixedAmount: Minor
   readonly basisPoints: number
   readonly minAmount: Minor
   /** Null: no maximum. */
   readonly maxAmount: Minor | null
-  /** The rule applies from then until the next one of the same rail. */
+  /** The rule applies from then until the next rule of the same rail begins. */
   readonly validFrom: Date
 }
 
@@ -378,7 +400,7 @@ type ChargedPayout = {
   readonly amount: Minor
 }
 
-/** Finds the newest rule of the rail that applies at a time; otherwise the newest rule of `any`. */
+/** Finds the newest rule of the rail that applies at a time; otherwise the newest such rule for any rail. */
 function findFeeRule(
   rules: readonly FeeRule[],
   { partnerId, currency, rail }: ChargedPayout,
@@ -394,13 +416,13 @@ function findFeeRule(
 
 export type FeeInForce = {
   readonly rule: FeeRule
-  /** False: the rule begins later. */
+  /** False: the rule begins in the future. */
   readonly isInForce: boolean
-  /** When the next rule of the same currency and rail begins. Null: none is set. */
+  /** Time at which the next rule of the same currency and rail begins. Null: there is none. */
   readonly validUntil: Date | null
 }
 
-/** Lists present and future rules in the given order: those of a currency and rail are oldest first. */
+/** Lists current and future rules in the given order, in which those of a currency and rail are oldest first. */
 export function feesInForce(rules: readonly FeeRule[], now: Date): readonly FeeInForce[] {
   return rules.flatMap((rule, at) => {
     const next = rules[at + 1]
@@ -414,7 +436,7 @@ export function feesInForce(rules: readonly FeeRule[], now: Date): readonly FeeI
 const wholeFee = 10_000n
 
 /**
- * Computes the fee: fixed part and share, the share rounded up to the minor unit, within the bounds of the rule. Zero:
+ * Computes the fee: fixed part plus share, the share rounded up to the minor unit, within the bounds of the rule. Zero:
  * no rule applies.
  */
 export function payoutFee(rules: readonly FeeRule[], charged: ChargedPayout, now: Date): Minor {
@@ -437,11 +459,11 @@ export type CoolingOff = {
 type PayoutToBeneficiary = {
   readonly partnerId: string
   readonly currency: Currency
-  /** Time since which the beneficiary has its account and its name. Null: the payout has none. */
+  /** Time since which the beneficiary has had its account and its name. Null: the payout has none. */
   readonly unchangedSince: Date | null
 }
 
-/** Finds the end of a cooling-off. Null: no rule applies to the payout. Undefined: the time has passed. */
+/** Returns the end of the cooling-off. Null: no rule applies to the payout. Undefined: the cooling-off has ended. */
 export function coolingOffEnd(
   rules: readonly CoolingOff[],
   payout: PayoutToBeneficiary,

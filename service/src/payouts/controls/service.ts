@@ -28,19 +28,19 @@ import * as store from './store.ts'
 
 export type PayoutControls = {
   /**
-   * A new limit counts the payouts that are accepted after it. The count of a removed limit passes to the next limit of
-   * the same subject. `set` refuses: not_found (the customer, the beneficiary), validation_failed (a limit over all
-   * currencies that is not in the reference currency).
+   * A new limit counts the payouts that are accepted after it is set. After the removal of a limit, the next limit of
+   * the same subject takes over its count. `set` refuses: not_found (the customer, the beneficiary), validation_failed
+   * (a limit over all currencies that is not in the reference currency).
    */
   readonly limits: RuleSet<Limit, NewLimit>
   /**
-   * Listed by currency and rail, oldest first. `set` replaces the rule with the same currency, rail and time. Accepted
-   * payouts keep their fees.
+   * `list` sorts by currency and rail, oldest first. `set` replaces the rule with the same currency, rail and time.
+   * Accepted payouts keep their fees.
    */
   readonly fees: RuleSet<FeeRule, NewFeeRule>
   /**
-   * One rule per currency, and one across all currencies. Refuses as limits do. Waiting payouts keep their deadline, and
-   * still wait after the rule is removed.
+   * One rule per currency, and one across all currencies. Refuses as `limits` does. Payouts that await approval keep
+   * their deadline, and still need the approval after the rule is removed.
    */
   readonly approvalRules: RuleSet<ApprovalRule, NewRule<ApprovalRule>>
   /** One rule per currency. The hours apply at once, also to existing beneficiaries. */
@@ -50,13 +50,13 @@ export type PayoutControls = {
    * validation_failed (cursor).
    */
   readonly currentLimits: (partnerId: string, query: QueryOf<'listPayoutLimits'>) => Promise<Page<LimitWithUse>>
-  /** Lists present and future fee rules, by currency and rail, oldest first. */
+  /** Lists current and future fee rules, by currency and rail, oldest first. */
   readonly currentFees: (partnerId: string, query: QueryOf<'listPayoutFees'>) => Promise<readonly FeeInForce[]>
 }
 
 /**
- * Limit with its counter. `holder`: the customer or beneficiary of `used`. Null: the limit applies to each one, or to
- * the partner.
+ * A limit with its counter. `holder`: the customer or beneficiary whose payments `used` counts. Null: the limit is for
+ * the partner, or for each customer or beneficiary.
  */
 export type LimitWithUse = Limit & {
   readonly holder: string | null
@@ -75,18 +75,18 @@ type RuleSet<Rule, NewRule> = {
   readonly remove: (tx: Tx, partnerId: string, id: string) => Promise<Rule>
 }
 
-/** `allCurrencies`: absent for a rule of one currency. */
+/** `allCurrencies`: absent for a rule in one currency. */
 type NewRule<Rule extends RuleSubject> = Omit<Rule, 'id' | 'allCurrencies'> & { readonly allCurrencies?: boolean }
 
 /**
  * `scopeRef`: the guid or service id of a customer, or the id of a beneficiary. Absent: each one, or the partner. A
- * limit of customers in a state of verification has no `scopeRef`.
+ * limit for customers in a state of verification has no `scopeRef`.
  */
 export type NewLimit = NewRule<Omit<Limit, 'scopeId' | 'verificationState'>> & {
   readonly scopeRef?: string | undefined
   readonly verificationState?: Limit['verificationState']
 }
-/** `validFrom`: absent for a rule that begins now. */
+/** `validFrom`: absent if the rule begins now. */
 export type NewFeeRule = Omit<FeeRule, 'id' | 'validFrom'> & { readonly validFrom?: Date | undefined }
 
 export type PayoutControlsDeps = {
@@ -175,15 +175,15 @@ async function scopeIdOf(
 /** Kinds of rules, for notifications to the team. */
 type RuleKind = 'limit' | 'fee' | 'approval' | 'coolingOff'
 
-/** Balances of a rule: those of its currency, or of all currencies. */
+/** The balances that a rule affects: that of its currency, or those of all currencies. */
 type RuleSubject = BalanceKey & { readonly allCurrencies?: boolean }
 
 const everyCurrency = (Object.keys(currencies) as Currency[]).toSorted()
 
 /**
- * Changes the rules of balances under their locks, and marks whether any are left. Concurrent commands lose neither a
- * rule nor the mark. A rule across all currencies marks the balance of each, so that a payout without rules reads nothing
- * for it.
+ * Changes the rules of balances under their locks, and updates the marks of balances with rules. Concurrent commands
+ * lose neither a rule nor the mark. A rule across all currencies marks the balance of each, so that a payout without
+ * rules reads nothing for it.
  */
 const createChange =
   ({ ledger, facts }: PayoutControlsDeps) =>
@@ -204,7 +204,10 @@ const createChange =
     return changed
   }
 
-/** Runs under the locks of all balances, so that a partner's rules across all currencies have one currency. */
+/**
+ * Refuses a rule across all currencies that is in another currency than the reference currency or the partner's other
+ * such rules. The caller holds the locks of all balances.
+ */
 async function requireReference(
   { rates }: PayoutControlsDeps,
   tx: Tx,
@@ -281,7 +284,7 @@ function createReads({
   }
 }
 
-/** Adds the counter of its holder in the current period to each limit. */
+/** Adds to each limit the counter of its holder in the current period. */
 async function addUse(
   db: Database,
   limits: readonly Limit[],

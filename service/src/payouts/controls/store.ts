@@ -1,6 +1,4 @@
-/**
- * SQL of the operator's rules for a balance except limits: fees, approvals, cooling-offs, and whether any rule exists.
- */
+/** All SQL of the operator's rules: fees, approvals, cooling-offs, and limits with their counters. */
 import { type Currency, type Minor, nilId } from '../../kernel/index.ts'
 import {
   columnValues,
@@ -55,8 +53,8 @@ type ControlRule = Pick<CoolingOff, 'partnerId' | 'id' | 'currency'> &
   ((Omit<ApprovalRule, keyof CoolingOff> & { readonly hours: null }) | { readonly hours: number })
 
 /**
- * Reads rules of these partners and currencies. May return others of the same partners. One statement, because payouts
- * wait for it.
+ * Reads the approval rules and cooling-offs of these partners and currencies. May return others of the same partners.
+ * One statement, because payouts wait for it.
  */
 export async function readControlRules(
   tx: Tx,
@@ -168,7 +166,7 @@ export function listCoolingOffs(tx: Tx, partnerId: string): Promise<readonly Coo
     select partner_id, id, currency, hours from payouts.cooling_offs where partner_id = ${partnerId} order by currency`)
 }
 
-/** Replaces the hours of the currency, and keeps the id. */
+/** Replaces the hours of the currency, and keeps the rule's id. */
 export async function setCoolingOff(tx: Tx, rule: CoolingOff, now: Date): Promise<CoolingOff> {
   const [row] = await tx.rows<CoolingOff>(sql`/* payout-controls.setCoolingOff */
     insert into payouts.cooling_offs (partner_id, id, currency, hours, created_at, updated_at)
@@ -189,8 +187,8 @@ export function removeCoolingOff(tx: Tx, partnerId: string, id: string): Promise
 const columns = sql`partner_id, id, scope, scope_id, nullif(verification_state, 'Any') as verification_state, currency, all_currencies, period, amount`
 
 /**
- * Reads the limits of these partners, currencies, customers and beneficiaries. May return others of the same partners,
- * which combine one key's partner with another key's currency.
+ * Reads the limits of these partners, currencies, customers and beneficiaries. May also return other limits of these
+ * partners, because it combines one key's partner with another key's currency.
  */
 export function limitsFor(
   tx: Tx,
@@ -206,7 +204,7 @@ export function limitsFor(
       and scope_id = any(${wanted.scopeIds}::uuid[])`)
 }
 
-/** Reads the limits of single customers and beneficiaries, up to `limitsMax`. */
+/** Reads at most `limitsMax` limits of single customers and beneficiaries. */
 export function readOwnLimits(
   tx: Tx,
   partnerId: string,
@@ -228,16 +226,16 @@ export function listLimits(tx: Tx, partnerId: string): Promise<readonly Limit[]>
 export type LimitFilter = {
   readonly scope: LimitScope | null
   readonly currency: string | null
-  /** Customer or beneficiary: only limits that apply to it, and those of the partner. */
+  /** The customer or beneficiary: lists only the limits that apply to it, and those of the partner. */
   readonly customerId: string | null
   readonly beneficiaryId: string | null
-  /** State of the customer's verification. Null: no customer is given. */
+  /** State of the customer's verification. Null: the filter has no customer. */
   readonly verificationState: VerificationState | null
 }
 
 /**
- * Lists limits, newest first. For a customer or a beneficiary, its own limit hides the limit of the customer's state
- * and the general limit in the same currency and period; the limit of the state hides the general one.
+ * Lists limits, newest first. For a customer or a beneficiary, its own limit replaces the limit of the customer's state
+ * and the general limit in the same currency and period; the limit of the state replaces the general one.
  */
 export function readableLimits(
   tx: Tx,
@@ -267,7 +265,7 @@ export function readableLimits(
     order by held.id desc limit ${limit + 1}`)
 }
 
-/** Sets the amount of the limit, if it exists, and keeps its id. */
+/** Creates the limit. If it exists, sets its amount and keeps its id. */
 export async function setLimit(tx: Tx, limit: Limit, now: Date): Promise<Limit> {
   const [row] = await tx.rows<Limit>(sql`/* payout-controls.setLimit */
     insert into payouts.limits (partner_id, id, scope, scope_id, verification_state, currency, all_currencies, period, amount, created_at, updated_at)
@@ -316,7 +314,7 @@ export function ensureCounters(tx: Tx, keys: readonly CounterKey[]): void {
 
 /**
  * Locks the counters in the order of their keys. May also return and lock counters that combine columns of several
- * keys: each column is compared with a list, which has one good plan, even on an empty table.
+ * keys: it compares each column with a list, because such a statement has one good plan, even on an empty table.
  */
 export function lockCounters(tx: Tx, keys: readonly CounterKey[]): Promise<readonly CounterRow[]> {
   const column = columnValues(keys)
@@ -328,7 +326,7 @@ export function lockCounters(tx: Tx, keys: readonly CounterKey[]): Promise<reado
     order by partner_id, currency, scope, scope_id, period, starts_on for no key update`)
 }
 
-/** Reads the counters that combine any of these, without a lock. */
+/** Reads the counters for any combination of these values, without a lock. */
 export function readCounters(
   tx: Tx,
   wanted: {

@@ -78,7 +78,7 @@ suite('staff', () => {
     const { partnerId, id } = await openCase()
     const key = { partnerId, id }
     await service.staff.propose(one, { ...key, action: 'fees', note: 'Charge of the bank' })
-    await assert.rejects(service.staff.approve(one, key), /another person approves/)
+    await assert.rejects(service.staff.approve(one, key), /another person must approve/)
     const answers = await Promise.allSettled([service.staff.approve(two, key), service.staff.approve(three, key)])
     assert.deepEqual(answers.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
     const found = await service.cases.byId(service.db, partnerId, id)

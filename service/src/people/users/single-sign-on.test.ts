@@ -377,7 +377,7 @@ test('if payouts need a second person, a change waits for a second Admin, with a
       .filter(({ kind }) => kind === 'sign_in_changed')
       .map(({ data }) => JSON.parse(data).change)
   assert.deepEqual(await mailed(), ['single sign-on waits', 'single sign-on waits'])
-  await assert.rejects(singleSignOn.confirm(ann, id, client.ip), refusedWith(/another person approves/))
+  await assert.rejects(singleSignOn.confirm(ann, id, client.ip), refusedWith(/another person must approve/))
   await assert.rejects(singleSignOn.confirm(ben, newId(), client.ip), { code: 'not_found' })
   clock.advance(6 * 60_000)
   await assert.rejects(singleSignOn.confirm(ben, id, client.ip), refusedWith(/sign in again/))

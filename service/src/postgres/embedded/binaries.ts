@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path'
 import { ownJson } from '@partner-payments/wire'
 import { errorCode, EmbeddedPostgresError, errorReason } from './process.ts'
 
-/** The folder `native` of the platform's npm package, and its version. */
+/** The folder `native` of the platform's npm package, and the version of the package. */
 export type Binaries = { readonly native: string; readonly version: string }
 
 type Package = { readonly initdb: string; readonly postgres: string; readonly pg_ctl: string }
@@ -13,7 +13,10 @@ type Link = { readonly source: string; readonly target: string }
 export const programIn = (native: string, name: 'initdb' | 'postgres' | 'pg_ctl'): string =>
   join(native, 'bin', process.platform === 'win32' ? `${name}.exe` : name)
 
-/** Ignores that a folder is read-only or belongs to root. Running the program shows whether it works. */
+/**
+ * Runs a change and ignores that the folder is read-only or belongs to root. Whether the program works is checked later
+ * by running it.
+ */
 const ignoreReadOnly = (change: () => void): void => {
   try {
     change()
@@ -23,8 +26,8 @@ const ignoreReadOnly = (change: () => void): void => {
 }
 
 /**
- * Creates missing symbolic links. npm packages cannot contain links, so these packages create them in a postinstall script, which npm 11
- * runs only if package.json allows it.
+ * Creates missing symbolic links. npm packages cannot contain links. These packages create them in a postinstall
+ * script, which npm 11 runs only if package.json allows it.
  */
 const restoreLinks = (native: string): void => {
   const links = ownJson<readonly Link[]>(readFileSync(join(native, 'pg-symlinks.json'), 'utf8'))
@@ -84,7 +87,10 @@ const copyInto = (native: string, folder: string): void => {
   chmodSync(folder, 0o755)
 }
 
-/** Copies the programs outside the checkout, for users that may not enter it. The 50 MB copy is kept and reused. */
+/**
+ * Copies the programs outside the checkout, for users that may not enter it. The copy of 50 MB is reused by later
+ * starts.
+ */
 export const copyBinaries = (binaries: Binaries): string | undefined => {
   for (const parent of new Set([tmpdir(), '/tmp', '/var/tmp'])) {
     const kept = join(parent, `partner-payments-postgres-${binaries.version}-${process.getuid?.() ?? 0}`)

@@ -77,7 +77,7 @@ const changeOwner = (path: string, ids: UserIds | undefined): void => {
   if (ids) lchownSync(path, ids.uid, ids.gid)
 }
 
-/** Gives the data folder to the server's user, because a copied or restored folder may belong to root. */
+/** Makes the server's user the owner of the data folder, because a copied or restored folder may belong to root. */
 export const changeClusterOwner = (cluster: string, ids: UserIds | undefined): void => {
   if (!ids || lstatSync(cluster).uid === ids.uid) return
   for (const entry of readdirSync(cluster, { recursive: true, withFileTypes: true })) {
@@ -102,7 +102,7 @@ type NewCluster = {
   readonly method: LaunchMethod
   readonly ids: UserIds | undefined
   readonly log: ServerLog
-  /** Version of the server's package. */
+  /** Version of the npm package with the server. */
   readonly version: string
 }
 
@@ -120,7 +120,7 @@ const removeDrafts = (dataDir: string): void => {
   }
 }
 
-/** The builtin provider came with PostgreSQL 17. */
+/** First major version of PostgreSQL with the builtin locale provider. */
 const builtinLocaleSince = 17
 
 const initdbArguments = (draft: string, durable: boolean, major: number): readonly string[] => [
@@ -138,8 +138,8 @@ const initdbArguments = (draft: string, durable: boolean, major: number): readon
 ]
 
 /**
- * Creates the cluster in a draft folder and renames it when it is complete, so that an interrupted one is never used. Each
- * attempt has its own draft, because the initdb of a killed service removes its folder when it ends.
+ * Creates the cluster in a draft folder and renames it when it is complete, so that an incomplete cluster is never
+ * used. Each attempt has its own draft, because the initdb of a killed service removes its folder when it ends.
  */
 export const createCluster = async (options: NewCluster): Promise<void> => {
   const { dataDir, cluster, password, durable, method, ids, log, version } = options
@@ -162,9 +162,9 @@ export const createCluster = async (options: NewCluster): Promise<void> => {
 }
 
 /**
- * Shuts down the server that a killed service left, and waits for its end. Removes `postmaster.pid` if its pid belongs to
- * another process, because PostgreSQL would refuse to start. PostgreSQL's own guard against a second server stays: it
- * finds shared memory by the folder's inode.
+ * Shuts down the server that a killed service left running, and waits for its end. Removes `postmaster.pid` if its pid
+ * belongs to another process, because PostgreSQL would refuse to start. PostgreSQL still protects itself against a
+ * second server: it finds shared memory by the folder's inode.
  */
 export const stopPreviousServer = async (cluster: string): Promise<void> => {
   const found = readPidFile(cluster)

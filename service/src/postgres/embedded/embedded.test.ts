@@ -100,7 +100,7 @@ test('the first start creates the database with its settings, and the second sta
   await second.stop()
 })
 
-test('stop is idempotent, releases the folder and resolves `ended`', async () => {
+test('stop releases the folder and resolves `ended`, also if it is called twice', async () => {
   const dataDir = newFolder()
   const server = await start(dataDir)
   await Promise.all([server.stop(), server.stop()])
@@ -143,7 +143,7 @@ test('a start after service and server were both killed recovers the committed r
   await server.stop()
 })
 
-test('a second service on the same folder fails with one line that names the first', async () => {
+test('a second service on the same folder fails with one line that states the pid of the first', async () => {
   const dataDir = newFolder()
   const service = await spawnService(dataDir)
   await assert.rejects(start(dataDir), (thrown: unknown) => {
@@ -159,7 +159,7 @@ test('a second service on the same folder fails with one line that names the fir
   assert.ok(await until(() => isGone(service.pid), 5_000))
 })
 
-test('of several services that start at once, exactly one gets the folder', async () => {
+test('if several services start at once, exactly one of them locks the folder', async () => {
   const dataDir = newFolder()
   mkdirSync(dataDir)
   writeFileSync(join(dataDir, 'service.pid'), '1\nnot-its-start\n')
@@ -177,7 +177,7 @@ test('a lock or a postmaster.pid whose pid was reused by another process does no
   await (await start(dataDir)).stop()
 })
 
-test('a first start that was killed half-way starts over', async () => {
+test('after a first start that was killed half-way, the next start creates the cluster again', async () => {
   const dataDir = newFolder()
   const drafts = (): readonly string[] =>
     existsSync(dataDir) ? readdirSync(dataDir).filter((name) => name.startsWith('postgres.new')) : []

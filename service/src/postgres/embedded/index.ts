@@ -1,5 +1,5 @@
 /**
- * The PostgreSQL server that ships with the service. The service starts it and stops it; if the service dies, the server
+ * The PostgreSQL server that ships with the service. The service starts it and stops it; if the service is killed, the server
  * shuts down.
  *
  *   <dataDir>/postgres            the cluster

@@ -7,13 +7,13 @@ export type UserIds = { readonly uid: number; readonly gid: number }
 
 /** A way to run PostgreSQL's programs: the user, a command prefix, and the paths of programs and data for that user. */
 export type LaunchMethod = {
-  /** Name for the log. */
+  /** Description for the log. */
   readonly title: string
   readonly ids: UserIds | undefined
   readonly prefix: readonly string[]
   readonly native: string
   readonly data: string
-  /** A folder that is passed to the program as descriptor 3. `data` is then a path through it. */
+  /** A folder whose open descriptor the program gets as number 3. `data` is then a path through it. */
   readonly passedFolder: string | undefined
 }
 
@@ -43,8 +43,8 @@ export const serverIds = (cluster: string): UserIds | undefined => {
 }
 
 /**
- * Changes the user and keeps one capability, without a way to gain another. PostgreSQL examines its programs by access(2),
- * which ignores the capabilities of users other than root unless `no_setuid_fixup` is set.
+ * Changes the user and keeps one capability, without a way to gain another. PostgreSQL checks its programs with
+ * access(2), which ignores the capabilities of users other than root unless `no_setuid_fixup` is set.
  */
 const setpriv = (ids: UserIds, capability: string): readonly string[] => [
   'setpriv',
@@ -85,7 +85,7 @@ const withFolder = <Result>(
   }
 }
 
-/** Checks that the programs run and can enter the data folder. Returns the error, if any. */
+/** Checks that the programs run and can enter the data folder. Returns the error message. Undefined: they can. */
 const findFailure = (method: LaunchMethod): string | undefined => {
   const [program, args] = shellCommand(method, '"$1" --version >/dev/null && "$2" --version >/dev/null && cd "$3"', [
     programIn(method.native, 'postgres'),
@@ -110,8 +110,8 @@ const withCapability = (base: LaunchMethod, ids: UserIds, capability: string): L
 })
 
 /**
- * Tries methods, least privilege first, until the programs run and reach the data. Several are needed if root starts the
- * service in a checkout below a folder that only root may enter (`/root`, `mktemp -d`).
+ * Tries launch methods, least privilege first, until the programs run and can read the data. Several are needed if root
+ * starts the service in a checkout below a folder that only root may enter (`/root`, `mktemp -d`).
  */
 export const findLaunchMethod = (binaries: Binaries, dataDir: string, ids: UserIds | undefined): LaunchMethod => {
   const who = ids ? `uid ${ids.uid}` : 'this user'
@@ -149,8 +149,9 @@ export const findLaunchMethod = (binaries: Binaries, dataDir: string, ids: UserI
 }
 
 /**
- * A shell that reads a pipe from the service on standard input. When the service ends or is killed, the pipe ends and the
- * shell requests a fast shutdown. It ignores signals of the terminal and systemd: the service drains, then stops the server.
+ * A shell script that reads a pipe from the service on standard input. When the service ends or is killed, the pipe
+ * ends and the shell requests a fast shutdown. It ignores signals of the terminal and systemd: the service drains, then
+ * stops the server.
  */
 const supervisorScript = `
 trap '' HUP INT TERM
@@ -172,7 +173,10 @@ kill -KILL $watcher 2>/dev/null
 exit $code
 `
 
-/** Starts a program under the supervisor. Ending `stdin` shuts it down. Its output goes to the open file `log`. */
+/**
+ * Starts a program under the supervisor script. Closing its `stdin` shuts the program down. Its output is appended to
+ * the open file `log`.
+ */
 export const launch = (
   method: LaunchMethod,
   program: 'initdb' | 'postgres',

@@ -3,7 +3,10 @@ import { closeSync, fchownSync, fstatSync, openSync, readFileSync, readSync, ren
 import { setTimeout as pause } from 'node:timers/promises'
 import { join } from 'node:path'
 
-/** Polls, because other processes and PostgreSQL's files send no notification when they change. */
+/**
+ * Waits until the condition is true. Polls, because other processes and PostgreSQL's files send no notification of
+ * changes. Returns false after the time limit.
+ */
 export const until = async (condition: () => boolean, timeoutMs: number, pollMs = 10): Promise<boolean> => {
   const deadline = performance.now() + timeoutMs
   while (!condition()) {
@@ -32,8 +35,9 @@ const processField = (column: string, pid: number): string | undefined => {
 }
 
 /**
- * Returns the start time of a process, in a unit of the system; `undefined` if there is no such process. Compared for equality
- * only, to detect a pid that the system has reused. A zombie counts as ended, because it holds no resources.
+ * Returns the start time of a process, in a unit of the operating system. Undefined: there is no such process. Compare
+ * it for equality only, to detect a pid that the system has reused. A zombie counts as ended, because it holds no
+ * resources.
  */
 export const startTimeOf = (pid: number): string | undefined => {
   if (process.platform === 'win32') return sendSignal(pid, 0) ? '' : undefined
@@ -59,7 +63,7 @@ export const hasArgument = (pid: number, argument: string): boolean => {
   }
 }
 
-/** The embedded server cannot run. The message is one line for the operator's terminal. */
+/** Thrown if the embedded server cannot run. The message is one line for the operator's terminal. */
 export class EmbeddedPostgresError extends Error {
   override readonly name = 'EmbeddedPostgresError'
 }
@@ -79,9 +83,9 @@ const tailBytesMax = 64 * 1024
 /** PostgreSQL's log file. */
 export type ServerLog = {
   readonly file: number
-  /** Makes `failure` read only lines that are written from now on. */
+  /** Makes `failure` consider only lines that are written from now on. */
   readonly mark: () => void
-  /** Returns the line after the mark that explains why a program failed. */
+  /** Returns the line after the mark that states why a program failed. */
   readonly failure: () => string
   readonly close: () => void
 }

@@ -87,7 +87,7 @@ async function readLastTransaction(url: string): Promise<string | null> {
 export async function restoreBackup(options: {
   readonly dataDir: string
   readonly backupDir: string
-  /** Time to restore to. Undefined: the end of the archived log. */
+  /** Time up to which the log is replayed. Undefined: the end of the archived log. */
   readonly until: Date | undefined
 }): Promise<RestoreResult> {
   const { dataDir, backupDir, until } = options
@@ -118,9 +118,9 @@ export async function restoreBackup(options: {
 // copy can be restored to any later time. The npm package of PostgreSQL has no `pg_basebackup`.
 
 export type Backup = {
-  /** The name of its folder in `base`. */
+  /** Name of the backup's folder in `base`. */
   readonly name: string
-  /** The earliest time to which it can be restored. */
+  /** The earliest time to which the backup can be restored. */
   readonly endedAt: string
   readonly startWal: string
   readonly stopWal: string
@@ -131,7 +131,7 @@ export type Backup = {
 
 const manifestName = 'manifest.json'
 const archivedMsMax = 120_000
-/** Folders that are copied without their contents (PostgreSQL's documentation, "Making a Base Backup"). */
+/** Folders whose contents are not copied (PostgreSQL's documentation, "Making a Base Backup"). */
 const emptyFolders = new Set([
   'pg_wal',
   'pg_replslot',
@@ -170,7 +170,7 @@ async function copyFolder(from: string, to: string, isTop: boolean): Promise<Cop
   return { files, bytes }
 }
 
-/** Copies and flushes a file. Returns false if it was deleted. */
+/** Copies and flushes a file. Returns false if the server has deleted it. */
 async function copyFlushed(source: string, target: string): Promise<boolean> {
   try {
     await copyFile(source, target)
@@ -203,7 +203,7 @@ async function stopBackup(client: pg.Client): Promise<BackupEnd> {
   return stopped
 }
 
-/** Waits until the log up to the end of the backup is archived, because the copy cannot be restored without it. */
+/** Waits until the log up to the end of the backup is archived. The copy cannot be restored without it. */
 async function waitUntilArchived(client: pg.Client, backupDir: string, stopWal: string): Promise<void> {
   if (await until(() => existsSync(join(walFolder(backupDir), stopWal)), archivedMsMax, 50)) return
   const { rows } = await client.query<{ failed: string }>(

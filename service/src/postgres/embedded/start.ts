@@ -29,16 +29,16 @@ import { totalmem } from 'node:os'
 
 export type EmbeddedPostgresOptions = {
   readonly dataDir: string
-  /** `false`: the data does not survive a crash. For tests only. */
+  /** False: the data does not survive a crash. For tests only. */
   readonly durable: boolean
-  /** Connections of all processes together. The server allows at least `connectionsMin`. */
+  /** Maximum number of connections of all processes together. The server allows at least `connectionsMin`. */
   readonly connectionsMax?: number
   readonly log?: (line: string) => void
-  /** Folder for the archived log, required by `createBackup`. */
+  /** Folder for the archived log. `createBackup` requires it. */
   readonly backupDir?: string | undefined
   /** Further server parameters, as `name=value`. */
   readonly parameters?: readonly string[]
-  /** The npm package with the server. Tests run other versions. */
+  /** The npm package with the server. Tests use other versions. */
   readonly serverPackage?: string
 }
 
@@ -51,7 +51,7 @@ export type EmbeddedPostgres = {
 }
 
 const databaseName = 'payments'
-/** Enough for a service of one process, an operator's command and interactive sessions. */
+/** Enough connections for a service of one process, an operator's command and interactive sessions. */
 const connectionsMin = 200
 /** Connections for operators and the server's own reserve, in addition to the service. */
 const otherConnections = 20
@@ -128,7 +128,7 @@ export const hasCluster = (dataDir: string): boolean => existsSync(join(dataDir,
 
 const removedPollMs = 1_000
 
-/** Ends the server soon after its folder was removed. PostgreSQL itself checks only once a minute. */
+/** Ends the server soon after its folder is removed. PostgreSQL itself checks only once a minute. */
 const endWhenRemoved = (cluster: string, pid: number): NodeJS.Timeout =>
   setInterval(() => {
     if (!existsSync(join(cluster, 'global', 'pg_control'))) sendSignal(pid, 'SIGQUIT')
@@ -159,8 +159,8 @@ export const startEmbeddedPostgres = async (options: EmbeddedPostgresOptions): P
 }
 
 /**
- * Finds the URL of a server that another process runs on this folder, so that an operator's command can connect while the service
- * runs.
+ * Returns the URL of a server that another process runs on this folder, so that an operator's command can connect while
+ * the service runs. Undefined: no server runs.
  */
 export const findRunningPostgres = (dataDir: string): string | undefined => {
   const cluster = join(dataDir, 'postgres')
@@ -183,7 +183,7 @@ const read = (path: string): string | undefined => {
   }
 }
 
-/** Returns the pid of the lock's owner. Undefined: that process has ended, or its pid was reused. */
+/** Returns the pid of the process that owns the lock. Undefined: that process has ended, or its pid was reused. */
 const ownerPid = (content: string): number | undefined => {
   const [pid, start] = content.split('\n')
   if (!/^[0-9]+$/.test(pid ?? '')) return undefined
@@ -213,7 +213,7 @@ const createWhole = (path: string, content: string): boolean => {
   }
 }
 
-/** Removes a stale lock by renaming it. If another service has replaced the lock meanwhile, its lock is put back. */
+/** Removes a stale lock by renaming it. If another service has replaced the lock meanwhile, restores that lock. */
 const removeStale = (path: string, stale: string): void => {
   const aside = `${path}.${process.pid}.stale`
   try {

@@ -13,7 +13,7 @@ function recorded() {
   return { lines, counts, failures: createFailureLog('some.job', log, (inARow) => counts.push(inARow)) }
 }
 
-test('a failure that repeats is counted, and logged after a minute, two, four ...', (context) => {
+test('each repetition of a failure is counted, and one is logged after a minute, two, four ...', (context) => {
   let nowMs = 0
   context.mock.method(performance, 'now', () => nowMs)
   const { lines, counts, failures } = recorded()
@@ -25,7 +25,7 @@ test('a failure that repeats is counted, and logged after a minute, two, four ..
   assert.deepEqual([counts.length, counts[99], counts.at(-1)], [600, 100, 600])
   failures.succeeded()
   failures.succeeded()
-  assert.deepEqual([lines.at(-1), counts.at(-1), counts.length], ['job succeeds again 600', 0, 601])
+  assert.deepEqual([lines.at(-1), counts.at(-1), counts.length], ['job recovered 600', 0, 601])
 })
 
 test('another failure is logged at once and counted from one', () => {

@@ -1,5 +1,6 @@
 /**
- * The runtime of background jobs: leases, retries, wake-ups, due times, orderly shutdown. CONTRIBUTING.md says how to declare a job.
+ * The runtime of background jobs: leases, retries, wake-ups, due times, orderly shutdown. CONTRIBUTING.md describes how
+ * to declare a job.
  */
 export { type QueueAge, defineJob, type Job, createPartnerTurns } from './job.ts'
 export {

@@ -1,13 +1,13 @@
-/** The declaration of a background job: what it does, when its work is due, and how its age is measured. */
+/** Declares background jobs: what a job does, when its work is due, and how its age is measured. */
 import type { Sql } from '../index.ts'
 import { dayMs, type Log, minuteMs, nilId } from '../../kernel/index.ts'
 
 export type Job = {
-  /** `payouts.orders`, `settlement.instructions.sandbox`: the name in logs and metrics. */
+  /** Name in logs and metrics, such as `payouts.orders` or `settlement.instructions.sandbox`. */
   readonly name: string
   /**
-   * Claims due work, does it, and returns the number of items. 0: no work is left that this process can claim now. A claim is a
-   * lease on the rows, which are due again when it ends.
+   * Claims due work, performs it, and returns the number of items. 0: no work is left that this process can claim now.
+   * A claim is a lease on the rows, which are due again when the lease ends.
    */
   readonly run: () => Promise<number>
   /**
@@ -15,26 +15,32 @@ export type Job = {
    * The job runs at that time, and after each commit that inserts or updates rows of a table that this statement reads.
    */
   readonly due?: (after: Date) => Sql
-  /** Further tables whose rows make work due. */
+  /** Other tables in which new or changed rows make work due. */
   readonly wokenBy?: readonly string[]
   /** The interval of runs that are not triggered by rows, such as polling a bank or deleting old rows. */
   readonly everyMs?: number | (() => number)
   /**
-   * The time without a wake-up after which `everyMs` is at least a minute, for work that only commits cause. It covers the time in which a
-   * run may not yet see an earlier commit.
+   * The time without a wake-up after which `everyMs` is at least a minute, for work that only commits cause. It is
+   * longer than the time for which a run may not yet see an earlier commit.
    */
   readonly quietAfterMs?: number
-  /** The shortest rest after a run without work, if the work need not follow a commit at once. Default: 5 to 100 ms. */
+  /**
+   * The shortest rest after a run without work, for work that need not follow a commit at once. Default: 5 to 100 ms.
+   */
   readonly restMs?: number
   /** Concurrent runs in one process. Default: 1. */
   readonly workers?: number
   /**
-   * Called once before the first run, with a function that wakes the job, for work in the memory of this process.
+   * Called once before the first run, with a function that wakes the job, for work that is in the memory of this
+   * process.
    */
   readonly connect?: (wake: () => void) => void
-  /** Ends work that runs have started and not awaited. Called once, after the last run. */
+  /** Completes the work that runs have started and not awaited. Called once, after the last run. */
   readonly drain?: () => Promise<void>
-  /** Ends the leases of dead processes on a partner's rows. Called only at the start of a database's single process. */
+  /**
+   * Ends the leases that processes held on a partner's rows when they were killed. Called only at the start of a
+   * database's single process.
+   */
   readonly releaseLeases?: (partnerId: string) => Promise<void>
   /** Publishes the age of the oldest due work as a metric. */
   readonly age?: QueueAge
@@ -44,7 +50,10 @@ export type QueueAge = {
   /** The label of the metric. */
   readonly queue: string
   readonly connector?: string
-  /** Returns when the oldest due work became due. Null: no work is due. Default: by `due`. */
+  /**
+   * Returns the time at which the oldest due work became due. Null: no work is due. Default: read by the statement of
+   * `due`.
+   */
   readonly since?: (now: Date) => Promise<Date | null>
 }
 
@@ -55,13 +64,13 @@ export const defineJob = (job: Job): Job => job
 
 export type FailureLog = { readonly succeeded: () => void; readonly failed: (error: unknown) => void }
 
-/** `observe`: how often the job has failed in a row in the same way; 0 after a success. */
+/** `observe`: receives the number of consecutive failures with the same error; 0 after a success. */
 export function createFailureLog(job: string, log: Log, observe?: (inARow: number) => void): FailureLog {
   let last: { readonly text: string; loggedMs: number; waitMs: number; inARow: number } | undefined
   return {
     succeeded: () => {
       if (last === undefined) return
-      log.info({ job, failures: last.inARow }, 'job succeeds again')
+      log.info({ job, failures: last.inARow }, 'job recovered')
       last = undefined
       observe?.(0)
     },
@@ -86,8 +95,8 @@ export function createFailureLog(job: string, log: Log, observe?: (inARow: numbe
 // Partners take turns, so that a busy partner does not use every step.
 
 /**
- * Creates a step of a job: `next` finds the first partner after an id that has work, and `work` does a part of it. The step returns the
- * result of `work`, or 0 if no partner has work.
+ * Creates a step of a job in which partners take turns. `next` finds the first partner with work after an id, and
+ * `work` does a part of it. The step returns the result of `work`, or 0 if no partner has work.
  */
 export function createPartnerTurns(
   next: (afterId: string) => Promise<string | undefined>,

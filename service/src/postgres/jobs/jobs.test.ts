@@ -1,4 +1,4 @@
-/** The runtime of jobs on a table of work in a real PostgreSQL: wake-ups, due times, back-off, stop, and the poll behind them. */
+/** The runtime of jobs with a table of work in a real PostgreSQL: wake-ups, due times, back-off, stop, and the poll. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
@@ -71,7 +71,7 @@ async function counted(run: Job['run'], pollMs = neverMs, clock: Clock = systemC
   return { runs: () => runs }
 }
 
-test('a commit wakes the job, in a transaction or without one, and a rollback does not', async () => {
+test('a commit wakes the job, with or without a transaction, and a rollback does not', async () => {
   const { runs } = await counted(take)
   await add()
   await allTaken(1)
@@ -104,7 +104,7 @@ test('commits during a run share one further run', async () => {
   assert.equal(counts[1], 20)
 })
 
-test('future work is done when it is due', async () => {
+test('work with a future due time is done when it is due', async () => {
   const { runs } = await counted(take)
   await add(600)
   await allTaken(1)
@@ -142,14 +142,14 @@ test('due work that no run can claim is left to the poll and does not delay othe
   assert.ok((await taken()).every((lateMs) => lateMs >= 0))
 })
 
-test('a job that writes its own table without doing work pauses longer and longer', async () => {
+test('a job that writes its own table without doing work rests longer after each run', async () => {
   await add(neverMs)
   const { runs } = await counted(() => db.run(sql`update public.work set due_at = due_at`).then(() => 0))
   await pause(1500)
   assert.ok(runs() <= 12, `${runs()} runs`)
 })
 
-test('a job woken only by commits runs at its interval until the database is quiet, and again after a commit', async () => {
+test('a job that only commits wake runs at its interval until no commit comes, and again after a commit', async () => {
   let runs = 0
   start({ run: () => Promise.resolve(void (runs += 1)).then(() => 0), everyMs: 10, quietAfterMs: 1000 })
   await until('it runs at its interval', () => runs > 5)
@@ -161,7 +161,7 @@ test('a job woken only by commits runs at its interval until the database is qui
   await until('it runs at its interval again', () => runs > whenQuiet + 5)
 })
 
-test('a quiet job finds work whose wake-up was lost', async () => {
+test('a job without recent wake-ups finds work whose wake-up was lost', async () => {
   let runs = 0
   start({ run: () => ((runs += 1), take()), everyMs: 10, quietAfterMs: 50 }, neverMs, 500)
   await until('it is quiet', () => runs > 0)
@@ -170,7 +170,7 @@ test('a quiet job finds work whose wake-up was lost', async () => {
   await allTaken(1)
 })
 
-test('a failing job pauses despite wake-ups, and works again later', async () => {
+test('a failing job rests despite wake-ups, and resumes its work when it succeeds', async () => {
   let fails = true
   const startMs = performance.now()
   const { runs } = await counted(() => (fails ? Promise.reject(new Error('fails')) : take()))
@@ -228,7 +228,7 @@ test('the poll finds work of a process that was killed between its commit and th
   await allTaken(1)
 })
 
-test('a listener that was cut off connects again and finds what it missed', async () => {
+test('a listener that lost its connection reconnects and finds the work that it missed', async () => {
   await counted(take)
   const listening = listenForWrites(db, running as RunningJobs)
   // Its commits wake nothing here, as those of another process.

@@ -1,6 +1,7 @@
 /**
- * Runs jobs. A job wakes after commits that write its tables, in this process (`Database.onWritten`) and in others (`listenForWrites`), and
- * when its next work is due. A poll every few seconds finds work whose wake-up was lost, with one statement for all jobs.
+ * Runs jobs. A job wakes after commits that write its tables, in this process (`Database.onWritten`) or in others
+ * (`listenForWrites`), and when its next work is due. A poll every few seconds finds work whose wake-up was lost, with
+ * one statement for all jobs.
  */
 import { type Clock, type Log, minuteMs, randomFraction, secondMs } from '../../kernel/index.ts'
 import { type Database, noSql, type Sql, sql, tablesIn, toStatement } from '../index.ts'
@@ -18,7 +19,7 @@ export type JobsOptions = {
   readonly quietEveryMs?: number
   /** Receives the age of the oldest due work of a queue. */
   readonly observe?: ((queue: string, connector: string, ageMs: number) => void) | undefined
-  /** Receives how often a job has failed in a row in the same way; 0 after a success. */
+  /** Receives the number of consecutive failures of a job with the same error; 0 after a success. */
   readonly observeFailures?: ((job: string, inARow: number) => void) | undefined
 }
 
@@ -34,10 +35,10 @@ export type RunningJobs = {
 }
 
 const pollMsDefault = 5 * secondMs
-/** The interval of polls after a minute without due work and wake-ups, as a multiple. */
+/** Factor by which the poll's interval grows after a minute without due work and wake-ups. */
 const pollsPerQuiet = 3
 
-/** Lists the tables whose rows make work of a job due: those in its statement and in `wokenBy`. */
+/** Lists the tables in which new or changed rows make work of a job due: those of its statement and of `wokenBy`. */
 export function tablesOfJob({ due, wokenBy = [] }: Pick<Job, 'due' | 'wokenBy'>): ReadonlySet<string> {
   const read = due === undefined ? [] : tablesIn(toStatement(due(new Date(0))).text)
   return new Set([...wokenBy, ...read])
@@ -105,7 +106,7 @@ function readersOf(running: readonly Running[]): ReadonlyMap<string, readonly Ru
   return readers
 }
 
-/** Creates the poll for work whose wake-up was lost: a job that rests longer while no work is due. */
+/** Starts the poll for work whose wake-up was lost. It is a job that rests longer while no work is due. */
 function startPoll(options: JobsOptions, running: readonly Running[]): Worker {
   const { db, clock, pollMs = pollMsDefault, observe } = options
   const known = running.flatMap(({ job, workers }) => (isDueJob(job) ? [{ job, workers }] : []))
@@ -146,7 +147,7 @@ type DueJob = Job & Required<Pick<Job, 'due'>>
 
 const isDueJob = (job: Job): job is DueJob => job.due !== undefined
 
-/** A time before all due times. */
+/** A time before any due time. */
 const ever = new Date(-1)
 
 type DueRow = { readonly dueAt: Date | null }

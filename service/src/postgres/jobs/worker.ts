@@ -5,7 +5,7 @@ import type { FailureLog, Job } from './job.ts'
 export type Worker = {
   /** Wakes the worker, because there may be work. */
   readonly wake: () => void
-  /** Wakes the worker after so many milliseconds, when work is due. */
+  /** Wakes the worker after this time, when work is due. */
   readonly dueIn: (ms: number) => void
   /** Starts no further run. Resolves when the current run has ended. */
   readonly stop: () => Promise<void>
@@ -17,8 +17,8 @@ type WorkerOptions = {
   /** Shared by the workers of the job. */
   readonly failures: FailureLog
   /**
-   * Called after a run without work. Reports by `dueIn` when work becomes due after `began`, the start of the run. Work that was due
-   * earlier is left to the poll, because this run could not claim it.
+   * Called after a run without work. Calls `dueIn` with the time at which work becomes due after `began`, the start of
+   * the run. Work that was due earlier is left to the poll, because this run could not claim it.
    */
   readonly look: (worker: Worker, began: Date) => void
   readonly random: () => number
@@ -26,14 +26,14 @@ type WorkerOptions = {
   readonly quietEveryMs?: number | undefined
 }
 
-/** Shortest rests after runs that were woken but found no work: 5, 10, 20 ... 100 ms. */
+/** Rests after runs that were woken but found no work: at least 5, 10, 20 ... 100 ms. */
 const firstVainRestMs = 5
 const vainRestMsMax = 100
-/** The rest after which the next run without work counts as the first. */
+/** Time without such a run, after which the rests begin with the shortest again. */
 const calmMs = 1_000
 /**
- * Rests after runs without work that were woken by commits during the run, possibly their own: 5, 10, 20 ms ... 5 s. Otherwise a job
- * whose writes wake it would run endlessly.
+ * Rests after runs without work if a commit woke the job during the run: 5, 10, 20 ms ... 5 s. The commit may be the
+ * run's own. Without these rests a job that is woken by its own writes would run endlessly.
  */
 const echoRestMsMax = 5_000
 /**
@@ -130,7 +130,7 @@ type RestLimits = {
   readonly maxMs: number
 }
 
-/** Node fires a timer with a longer delay at once. */
+/** The longest delay of a Node timer. Node fires a timer with a longer delay at once. */
 const timerMsMax = 2 ** 31 - 1
 
 function createRest() {
@@ -168,9 +168,9 @@ function createRest() {
         schedule()
       })
     },
-    /** Reports whether there was a wake-up since the rest began, or since `takeWakeUp`. */
+    /** Reports whether there was a wake-up since the rest began, or since the last `takeWakeUp`. */
     wasWoken: (): boolean => woken,
-    /** Returns `wasWoken` and clears it: the run that follows finds the work. */
+    /** Returns `wasWoken` and clears it, because the run that follows finds the work. */
     takeWakeUp: (): boolean => {
       const taken = woken
       woken = false

@@ -1,7 +1,7 @@
 /**
  * Request log: the operations with which a partner reads its requests, their problems and their sums.
  *
- * Tables: none. The operations and the tables are in the folder `requests` of the core.
+ * Tables: none. The verbs and the tables are in the folder `requests` of the core.
  */
 import { ownJson, requests as wire } from '@partner-payments/wire'
 import { type Handlers, writePage, createRecordWriter } from '../../kernel/api/index.ts'

@@ -1,6 +1,6 @@
 /**
- * The documentation: `/docs` (swagger-ui, from its npm package), guides, a page per problem, and `/openapi.json`. Public, and built at the
- * first request. The Content-Security-Policy does not allow other hosts.
+ * The documentation: `/docs` (swagger-ui, from its npm package), guides, a page per problem, and `/openapi.json`. They
+ * are public and are built at the first request. The Content-Security-Policy does not allow other hosts.
  */
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -28,9 +28,9 @@ export type DocsAsset = {
 }
 
 export type DocsOptions = {
-  /** Adds the sandbox pages and "Try it out". */
+  /** True: includes the sandbox pages and "Try it out". */
   readonly sandbox: boolean
-  /** The operations below `/v1/simulations` exist. */
+  /** True: the operations below `/v1/simulations` exist. */
   readonly simulations: boolean
 } & Pick<GuideOptions, 'differences'>
 
@@ -189,10 +189,10 @@ export function docsAssets(options: DocsOptions): readonly DocsAsset[] {
 export type SearchEntry = {
   readonly kind: 'Operation' | 'Event' | 'Guide' | 'Problem'
   readonly title: string
-  /** Searchable text that the title does not contain: path, code, description. */
+  /** Searchable text besides the title: path, code, description. */
   readonly text: string
   readonly path: string
-  /** Names of parameters and fields. */
+  /** Names of parameters and fields of the section. */
   readonly fields?: string
 }
 
@@ -260,7 +260,7 @@ function operationEntries(document: OpenApiDocument): readonly SearchEntry[] {
   return [...operations, ...events]
 }
 
-/** Returns the sections of the introduction, which stands above the operations. */
+/** Returns the sections of the introduction, which the page shows above the operations. */
 const introduction = ({ info }: OpenApiDocument): readonly SearchEntry[] =>
   splitSections({ path: '/docs', title: 'API reference', text: info.description }).map((entry) => ({
     ...entry,
@@ -308,7 +308,7 @@ type ProblemPage = {
   readonly path: string
   readonly title: string
   readonly html: string
-  /** Text for the search index. */
+  /** Returns the text of HTML for the search index. */
   readonly text: string
 }
 
@@ -385,7 +385,7 @@ function referencesIn(node: Json, into: Set<string>): Set<string> {
   return into
 }
 
-/** Keeps the schemas that the rest of the document uses, directly or through other schemas. */
+/** Returns the schemas that the rest of the document uses, directly or through other schemas. */
 function usedSchemas(document: OpenApiDocument): JsonObject {
   const { schemas, ...components } = document.components
   const used = referencesIn({ ...document, components } as unknown as Json, new Set())
@@ -395,7 +395,10 @@ function usedSchemas(document: OpenApiDocument): JsonObject {
 
 const isSimulationPermission = (value: Json): boolean => typeof value === 'string' && value.startsWith('simulations:')
 
-/** Removes the permissions of simulations. A value without them is returned unchanged, because exact numbers are objects. */
+/**
+ * Removes the permissions of simulations. Returns a value without them unchanged, because exact numbers are objects
+ * that a copy would lose.
+ */
 function withoutSimulations(value: Json): Json {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) {

@@ -43,7 +43,7 @@ type Document = {
 const document = JSON.parse(at('/openapi.json').body.toString()) as Document
 
 for (const [mode, list] of Object.entries({ sandbox: assets, production }))
-  test(`every link of a page leads to a page that is served, and no page has inline code: ${mode}`, () => {
+  test(`every link on a page leads to a served page, and no page has inline code: ${mode}`, () => {
     const pages = list.filter(({ contentType, status }) => contentType.startsWith('text/html') && status === undefined)
     assert.ok(pages.length >= Object.keys(problems).length + 5)
     for (const { path: from, body } of pages) {
@@ -70,7 +70,7 @@ test('302 from / and /docs/ to /docs', () => {
     assert.deepEqual([status, headers['location']], [302, '/docs'])
 })
 
-test('every problem code has a page with its cause, its cure, its status and an example', () => {
+test('every problem code has a page with its cause, remedy, status and an example', () => {
   for (const [code, { status }] of Object.entries(problems)) {
     const page = at(`/problems/${code}`).body.toString()
     for (const part of ['<h2>Cause</h2>', '<h2>Cure</h2>', '<h2>Example</h2>', `HTTP status ${status}`])
@@ -80,7 +80,7 @@ test('every problem code has a page with its cause, its cure, its status and an 
   }
 })
 
-test('production documents no simulation and offers no "Try it out"', () => {
+test('in production the documentation has no simulations and no "Try it out"', () => {
   const text = find(production, '/openapi.json').body.toString()
   const { paths } = JSON.parse(text) as Document
   const all: readonly Operation[] = Object.values(operations)
@@ -101,13 +101,13 @@ test('production documents no simulation and offers no "Try it out"', () => {
   assert.doesNotMatch(find(production, '/docs/search.json').body.toString(), /Simulate a deposit/)
 })
 
-test('the magic values of the sandbox and both guides are pages', () => {
+test("the sandbox's magic values and both guides are served as pages", () => {
   assert.match(at('/docs/sandbox').body.toString(), /<td><code>4001\.01<\/code><\/td>/)
   for (const path of ['/docs/guides/first-payout', '/docs/guides/webhooks'])
     assert.match(at(path).body.toString(), /<h1 id=/)
 })
 
-test('the search index names every operation, event, guide and problem, and only pages that are served', () => {
+test('the search index contains every operation, event, guide and problem, and only served pages', () => {
   const entries = JSON.parse(at('/docs/search.json').body.toString()) as readonly SearchEntry[]
   for (const { path } of entries) at(path.split('#')[0] ?? '')
   const paths = new Set(entries.map(({ path }) => path))
@@ -117,7 +117,7 @@ test('the search index names every operation, event, guide and problem, and only
   assert.ok(entries.some(({ kind, text }) => kind === 'Guide' && text.includes('4001.01')))
 })
 
-test('the search index finds the sections of the introduction, every field and every parameter', () => {
+test('the search index contains the sections of the introduction, the fields and the parameters', () => {
   const entries = JSON.parse(at('/docs/search.json').body.toString()) as readonly SearchEntry[]
   for (const word of ['pagination', 'authentication', 'idempotency'])
     assert.ok(
@@ -134,7 +134,7 @@ test('the search index finds the sections of the introduction, every field and e
   )
 })
 
-test('the page on sandbox and production names every setting whose default differs', () => {
+test('the page on sandbox and production lists every setting whose default differs', () => {
   for (const list of [assets, production]) {
     const text = find(list, '/docs/defaults').body.toString()
     for (const { name } of differingDefaults()) assert.ok(text.includes(`<code>${name}</code>`), name)
@@ -151,7 +151,7 @@ test('HTML in a document is escaped, and a link to a file without a page becomes
   )
 })
 
-test('every file carries a Content-Security-Policy without other hosts, inline scripts and eval', () => {
+test('every file has a Content-Security-Policy that forbids other hosts, inline scripts and eval', () => {
   assert.ok(assets.length >= 6)
   for (const { headers, body, path, status } of assets) {
     const policy = headers['content-security-policy'] ?? ''
@@ -167,7 +167,7 @@ test('the telemetry package that swagger-ui depends on is not installed', () => 
   assert.equal((JSON.parse(readFileSync(manifest, 'utf8')) as { readonly name: string }).name, 'abstract-logging')
 })
 
-test('the document contains every operation and event of the contract once', () => {
+test('the OpenAPI document contains every operation and event of the contract once', () => {
   const ids = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { operationId }]) => `${operationId} ${method.toUpperCase()} ${path}`),
   )
@@ -175,7 +175,7 @@ test('the document contains every operation and event of the contract once', () 
   assert.deepEqual(Object.keys(document.webhooks), eventNames)
 })
 
-test('every reference of the document resolves', () => {
+test('every reference in the OpenAPI document resolves', () => {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path]) => path ?? '')
   assert.ok(references.length > 500)
   for (const reference of new Set(references)) {
@@ -186,7 +186,7 @@ test('every reference of the document resolves', () => {
   }
 })
 
-test('every refusal of an operation is documented as a problem, by status', () => {
+test('every refusal of an operation is documented as a problem under its status', () => {
   for (const methods of Object.values(document.paths))
     for (const { operationId, responses } of Object.values(methods)) {
       for (const status of [400, 401, 403, 404, 413, 415, 429, 500, 502, 504])

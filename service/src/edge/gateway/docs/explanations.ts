@@ -230,7 +230,7 @@ const explanations: Readonly<Partial<Record<ProblemCode, Explanation>>> = {
   },
 }
 
-/** Returns the explanation of a code, by default its detail: the cause, then the cure. */
+/** Returns the explanation of a code: the cause, then the remedy. Default: the detail of the problem. */
 export function explainProblem(code: ProblemCode): Explanation {
   const { detail } = problems[code]
   const [cause = detail, ...cure] = detail.split(/(?<=\.)\s+/)

@@ -15,10 +15,10 @@ export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (ch
 export type Heading = { readonly depth: number; readonly text: string; readonly anchor: string }
 export type RenderedMarkdown = { readonly html: string; readonly headings: readonly Heading[] }
 
-/** Resolves a link of a document to a page of this site. Undefined: the document has no page. */
+/** Resolves a link of a document to a page of this site. Undefined: the target has no page. */
 type ResolveLink = (href: string) => string | undefined
 
-/** Returns the anchor that GitHub gives a heading, so that links inside the documents work in both places. */
+/** Returns the anchor that GitHub generates for a heading, so that links within documents work on both sites. */
 export const headingAnchor = (heading: string): string =>
   heading
     .trim()
@@ -61,7 +61,7 @@ export function renderMarkdown(text: string, resolveLink: ResolveLink): Rendered
 const folder = new URL('../../../../../docs/', import.meta.url)
 const nameForm = /^(?:alerts\/)?[A-Za-z][A-Za-z-]*$/
 
-/** Returns the file of a runbook. `operations.md` is outside the folder of runbooks. */
+/** Returns the path of a runbook's file. `operations.md` is outside the folder of runbooks. */
 const runbookFile = (name: string): string => (name === 'operations' ? 'operations.md' : `runbooks/${name}.md`)
 
 /** Resolves links between runbooks. A link to any other document becomes plain text. */

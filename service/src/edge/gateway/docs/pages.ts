@@ -129,7 +129,7 @@ const folder = new URL('../../../../../docs/', import.meta.url)
 export type GuidePage = NavigationLink & {
   readonly html: string
   readonly headings: readonly Heading[]
-  /** The Markdown text, for the search. */
+  /** The Markdown text, for the search index. */
   readonly text: string
 }
 
@@ -147,14 +147,14 @@ function documentLinks(file: string, served: readonly Source[]) {
 
 export type GuideOptions = {
   readonly sandbox: boolean
-  /** The defaults that differ between a sandbox and production. */
+  /** The settings whose defaults differ between a sandbox and production. */
   readonly differences: readonly Difference[]
 }
 
 const availableSources = ({ sandbox }: Pick<GuideOptions, 'sandbox'>): readonly Source[] =>
   sources.filter(({ sandboxOnly }) => sandbox || sandboxOnly !== true)
 
-/** Lists the pages in order, without reading them. */
+/** Lists the paths and titles of the pages in order, without reading their files. */
 export const guideLinks = (options: Pick<GuideOptions, 'sandbox'>): readonly NavigationLink[] =>
   availableSources(options).map(({ path, title }) => ({ path, title }))
 
@@ -229,7 +229,7 @@ export type NavigationLink = { readonly path: string; readonly title: string }
 type PageContent = {
   readonly path: string
   readonly title: string
-  /** HTML, already escaped. */
+  /** The HTML of the page's main part, already escaped. */
   readonly main: string
   readonly scripts?: readonly string[]
   readonly styles?: readonly string[]
