@@ -120,7 +120,7 @@ async function takeContainer(
   }
   if (!isWhole) {
     // Its document needs other settings (`resume`).
-    watch.leaveForever(file)
+    watch.ignore(file)
     await spool.drop(spooled)
     return 'left'
   }
@@ -214,7 +214,7 @@ async function resume(context: TakeContext, taking: FileInProgress, found: store
       // The settings have changed since the first part was processed: the file stays until a process with other settings starts.
       const facts = { connector: deps.rules.id, file: taking.file.name, problem: verdict.refused.problem }
       deps.log.error(facts, 'partly processed bank file no longer passes inspection; it stays at the bank')
-      watch.leaveForever(taking.file)
+      watch.ignore(taking.file)
       await spool.drop(taking.spooled)
       return 'left'
     }
