@@ -55,7 +55,7 @@ suite('verbs', async () => {
     assert.deepEqual([await payouts('Rent'), await payouts(payout.reference)], [both, [payout.reference]])
   })
 
-  test('each refusal names its field and writes nothing', async () => {
+  test('each refusal points to its field and writes nothing', async () => {
     const other = await addPartner(service, 1000n)
     const pounds = await service.beneficiaries.create(partner.partnerId, {
       name: 'Joan',
@@ -314,7 +314,7 @@ suite('retries', async () => {
     service.db.transaction((tx) => service.payouts.retry(tx, partnerId, id))
   const read = (id: string) => service.payouts.get(partner.partnerId, id)
 
-  test('two concurrent retries of a payout with an unknown outcome cause one attempt, which only asks the bank', async () => {
+  test('two concurrent retries of a payout with an unknown outcome cause one attempt, which only queries the bank', async () => {
     const { payout } = await pay(service, partner, '10.00')
     isSilent = true
     await retry(payout.id)
