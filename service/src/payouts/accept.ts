@@ -155,7 +155,7 @@ export function refuseUncovered({ call, fee }: ControlledPayout, short: FundsSho
   return insufficientFunds(short, call.caller, `the amount and its fee of ${amountText(fee, currency)} ${currency}`)
 }
 
-/** Returns the payment for the comparison with duplicates. */
+/** Returns the payout as a candidate for the comparison with earlier ones. */
 export function toDuplicateCandidate({ call, creditor }: ValidPayout): DuplicateCandidate {
   const { amount, currency, reference, operation, idempotencyKey } = call
   const key = idempotencyKey === null ? {} : { key: { operation, idempotencyKey } }
@@ -163,7 +163,7 @@ export function toDuplicateCandidate({ call, creditor }: ValidPayout): Duplicate
 }
 
 /**
- * Finds an earlier payout of the batch that this one repeats: it is judged again after that one. Payouts of one bulk
+ * Finds an earlier payout of the batch that this one repeats: this one is checked again after it. Payouts of one bulk
  * are created together and do not repeat each other. Undefined: none.
  */
 function repeatedInBatch(

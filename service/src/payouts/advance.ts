@@ -264,14 +264,19 @@ const notifiedEnds: Readonly<Partial<Record<store.PayoutRow['status'], 'payout.f
   Returned: 'payout.returned',
 }
 
-/** Lists ends to notify people of: those that no team member has caused. Refunds of sessions: `checkout/refunds.ts`. */
+/**
+ * Creates the notification of a payout's end, unless a team member has caused it. Refunds of sessions:
+ * `checkout/refunds.ts`.
+ */
 function endNotification({ payout: { partnerId, id: subject, status, operation }, move, kind }: WrittenMove) {
   if (operation === 'createCheckoutRefund' || move.to === status) return []
   const type = kind === 'lapsed' ? 'payout.lapsed' : notifiedEnds[move.to]
   return type === undefined ? [] : [{ partnerId, type, subject, occasion: `${subject} ${move.to}` } as const]
 }
 
-/** Lists rejections to notify the requesters of. A bulk that is rejected as a whole is one notification. */
+/**
+ * Creates the notifications of rejections for their requesters. A bulk that is rejected as a whole is one notification.
+ */
 const rejectionNotifications = (written: readonly WrittenMove[]) =>
   written.flatMap(({ kind, payout: { partnerId, id }, cause, bulkId }) => {
     if (kind !== 'declined') return []

@@ -13,7 +13,9 @@ export type LoadedModulusTable = store.ModulusTable & {
 }
 
 export type ModulusTables = {
-  /** Replaces the whole tables; `recorded` joins the transaction. Throws ModulusFileProblem with the given `file`. */
+  /**
+   * Replaces all tables, and calls `recorded` in the same transaction. Throws ModulusFileProblem with the given `file`.
+   */
   readonly load: (
     files: { readonly weights: string; readonly substitutes: string },
     staff: string,

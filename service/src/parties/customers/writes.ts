@@ -42,8 +42,8 @@ export type Writes = {
    */
   readonly update: (partnerId: string, ref: string, input: CustomerUpdate, by?: Actor) => Promise<Customer>
   /**
-   * Judges KYC and identifiers as `create` and `update` would now, in this order, without writing. Returns for each input the refusal
-   * (validation_failed, country_not_supported, customer_exists) or undefined.
+   * Checks KYC and identifiers as `create` and `update` would now, in this order, without writing. Returns for each
+   * input the refusal (validation_failed, country_not_supported, customer_exists) or undefined.
    */
   readonly assess: (partnerId: string, inputs: readonly AssessedInput[]) => Promise<readonly (Refusal | undefined)[]>
 }
