@@ -41,7 +41,7 @@ export function createStop(started: StartedComponent[], log: Log): () => Promise
       }, stopTimeoutMs)
       deadline.unref()
       for (let part = started.pop(); part; part = started.pop())
-        await part.stop().catch((error: unknown) => log.error({ err: error }, 'a part failed to stop'))
+        await part.stop().catch((error: unknown) => log.error({ err: error }, 'a component failed to stop'))
       clearTimeout(deadline)
     })()
     return stopping

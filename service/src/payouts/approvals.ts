@@ -253,7 +253,7 @@ export function createBulkApprovals(deps: Deps): BulkApprovals {
   const waitingFor = async (caller: Caller, bulkId: string): Promise<BulkAwaitingApproval> => {
     const waiting = await readWaiting(deps, caller.partnerId, bulkId)
     if (waiting === undefined)
-      throw new Refusal('payout_not_awaiting_approval', 'No payout of the bulk waits for an approval.')
+      throw new Refusal('payout_not_awaiting_approval', 'No payout of the bulk awaits approval.')
     for (const requester of waiting.requesters) requireSecondPerson(caller, requester)
     return waiting
   }
@@ -263,7 +263,7 @@ export function createBulkApprovals(deps: Deps): BulkApprovals {
     if (length !== payouts)
       throw new Refusal(
         'payout_not_awaiting_approval',
-        `${length} payouts of the bulk wait, not ${payouts}. Read them again.`,
+        `${length} payouts of the bulk await approval, not ${payouts}. Read the bulk again.`,
       )
     return waiting
   }
@@ -391,7 +391,7 @@ async function createEvidence(
   if (ownJson<BulkApprovalSnapshot>(confirmation.snapshot).payouts !== hex(root))
     throw new Refusal(
       'payout_not_awaiting_approval',
-      'The waiting payouts have changed since they were signed. Read them again.',
+      'The payouts that await approval have changed since they were signed. Read and sign them again.',
     )
   return (index) => {
     const [item, path] = [items[index], paths[index]]

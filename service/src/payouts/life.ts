@@ -406,12 +406,12 @@ const createEndByStatement =
     if (rail === 'Wallet' || connector === internalConnectorId)
       throw new Refusal(
         'validation_failed',
-        'No bank has the payout. Only a payout that is at a bank can be ended by hand.',
+        'No bank has the payout. Only a payout at a bank can be ended manually.',
       )
     if (status !== 'Sent')
       throw new Refusal(
         'validation_failed',
-        `The payout is ${status}: only a payout that waits at the bank can be ended by hand.`,
+        `The payout is ${status}. Only a payout that is Sent can be ended manually.`,
       )
     const named = { partnerId, instructionId: id, report: { connector, notificationId: `word ${newId()}` } }
     const failure = { errorKey: 'BankRejection', details: 'The bank did not execute the payment.' } as const

@@ -56,7 +56,7 @@ export function requirePaidBy(operation: PayoutOperation, currency: Currency, po
   const isPaid = (code: string) => isFiat(code) === (operation !== 'createTokenPayout')
   if (isPaid(currency)) return
   const message = `must be one of ${Object.keys(currencies).filter(isPaid).join(', ')}`
-  throw new Refusal('currency_not_supported', `This operation does not pay ${currency}.`, {
+  throw new Refusal('currency_not_supported', `This operation does not support ${currency}.`, {
     errors: [{ pointer, code: 'invalid_value', message }],
   })
 }

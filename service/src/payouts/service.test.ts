@@ -343,7 +343,7 @@ suite('retries', async () => {
     await assert.rejects(retry(newId()), { code: 'not_found' })
     service.clock.advance(600_000)
     await submitDuePayouts(service.settlement)
-    await assert.rejects(retry(payout.id), { detail: 'The payout is Sent: no attempt follows.' })
+    await assert.rejects(retry(payout.id), { detail: 'The payout is Sent and has no further attempt.' })
   })
 })
 

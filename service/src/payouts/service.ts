@@ -291,7 +291,7 @@ const createCancel =
     const row = await get(partnerId, id)
     if (isCancelled || row.status === 'Cancelled') return row
     if (isFrozen) throw new Refusal('payout_not_cancellable', 'The payout can no longer be cancelled.')
-    throw new Refusal('payout_not_cancellable', `The payout is ${row.status}: it has already begun.`)
+    throw new Refusal('payout_not_cancellable', `The payout is ${row.status}. Only a payout that is Pending or PendingApproval can be cancelled.`)
   }
 
 const createList =
@@ -506,9 +506,9 @@ const createRetry =
     if (state === undefined) throw notFound('payout')
     const { status, leaseId, dueAt } = state
     if (status !== 'Pending' && status !== 'Processing')
-      throw new Refusal('validation_failed', `The payout is ${status}: no attempt follows.`)
+      throw new Refusal('validation_failed', `The payout is ${status} and has no further attempt.`)
     if (leaseId !== null && dueAt !== null && dueAt > now)
-      throw new Refusal('validation_failed', `An attempt is running until ${dueAt.toISOString()}: wait for its end.`)
+      throw new Refusal('validation_failed', `An attempt is in progress. Retry after ${dueAt.toISOString()}.`)
   }
 
 // Payouts by quote: the quote is accepted and its money reserved in one transaction. They are not batched, because each

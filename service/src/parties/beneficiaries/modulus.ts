@@ -76,7 +76,7 @@ export async function readModulus(tx: Tx, accounts: readonly string[]): Promise<
     throw refuseField({
       pointer: '/accountNumber',
       code: 'invalid_value',
-      message: 'does not belong to the sort code (UK modulus check); compare both with those of the payee',
+      message: 'does not belong to the sort code (UK modulus check); check both numbers with the payee',
     })
   }
 }

@@ -163,7 +163,7 @@ function holdsAtMost(state: VerificationState, most: string, pointer: string): R
   const message = `a customer whose verification is ${state} holds at most ${most}`
   return new Refusal(
     'balance_limit_exceeded',
-    `${message.replace(/^a/, 'A')}. Move less, or have the customer verified.`,
+    `${message.replace(/^a/, 'A')}. Use a smaller amount, or complete the customer's verification.`,
     { errors: [{ pointer, code: 'invalid_value', message }] },
   )
 }

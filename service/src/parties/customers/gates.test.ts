@@ -384,7 +384,7 @@ test('a transfer between customers cannot exceed the maximum balance either', as
   await assert.rejects(transfer('1.01'), {
     code: 'balance_limit_exceeded',
     detail:
-      'A customer whose verification is Complete holds at most 3.00 EUR. Move less, or have the customer verified.',
+      "A customer whose verification is Complete holds at most 3.00 EUR. Use a smaller amount, or complete the customer's verification.",
   })
   await transfer('1.00')
 })
@@ -481,7 +481,7 @@ test('a customer holds at most the maximum sum over all currencies, which conver
   await give(isOfPounds ? 'EUR' : 'GBP', '40.00')
   if (!isOfPounds) await assert.rejects(give('GBP', '8.01'), { code: 'balance_limit_exceeded' })
   const detail =
-    'A customer whose verification is Incomplete holds at most 100.00 EUR over all currencies. Move less, or have the customer verified.'
+    "A customer whose verification is Incomplete holds at most 100.00 EUR over all currencies. Use a smaller amount, or complete the customer's verification."
   for (const refused of [() => give('EUR', '0.01'), () => give('GBP', '0.01'), () => session('0.01')])
     await assert.rejects(refused(), { code: 'balance_limit_exceeded', detail })
   await credited(iban)

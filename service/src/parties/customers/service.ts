@@ -262,7 +262,7 @@ const setAccountState: Customers['setAccountState'] = async (tx, partnerId, id, 
   if (before === undefined) throw notFound('customer')
   if (before === state) return before
   if (before === 'Closed')
-    throw new Refusal('account_blocked', 'The account of the customer is closed, which is final.')
+    throw new Refusal('account_blocked', 'The account of the customer is closed and cannot be reopened.')
   await store.setAccountState(tx, partnerId, id, state)
   return before
 }

@@ -187,8 +187,8 @@ const createTakeIdentifier =
   }
 
 const identifierTaken = (id: string) =>
-  new Refusal('customer_exists', `The customer ${id} has this identifier. Use it, or send another identifier.`, {
+  new Refusal('customer_exists', `The customer ${id} already has this identifier. Use that customer, or send another identifier.`, {
     errors: [
-      { pointer: '/partnerCustomerIdentifier', code: 'exists', message: `is the identifier of the customer ${id}` },
+      { pointer: '/partnerCustomerIdentifier', code: 'exists', message: `is already the identifier of customer ${id}` },
     ],
   })
