@@ -56,7 +56,7 @@ export type Service = {
   readonly beneficiaries: Beneficiaries
   /** Used by the operator's commands. */
   readonly audit: Pick<Audit, 'append'>
-  /** Used by the operator's commands, as `customers`. */
+  /** The operator's commands use this and `customers`. */
   readonly accounts: Accounts
   readonly cancellations: Cancellations
   readonly cases: Cases

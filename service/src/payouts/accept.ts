@@ -1,6 +1,6 @@
 /**
  * Accepts a batch of payouts of one or many partners in one transaction: look up, validate, check the operator's rules
- * and the funds, write, answer. Each call gets its own answer; a refused call takes nothing from the others.
+ * and the funds, write, answer. Each call gets its own answer; a refused call does not affect the others.
  */
 import { Refusal } from '../kernel/api/index.ts'
 import { after, amountText, newId, partnerKey, present } from '../kernel/index.ts'

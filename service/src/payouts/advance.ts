@@ -86,7 +86,10 @@ function approverIn(trigger: PayoutTrigger): Person | undefined {
   return trigger.kind === 'cancelled' && typeof trigger.canceller !== 'string' ? trigger.canceller : undefined
 }
 
-/** Builds the written form of a transition. An implied transition is not the subject of the trigger, and has no failure. */
+/**
+ * Builds the data that a transition writes. An implied transition is not the subject of the trigger, and has no
+ * failure.
+ */
 const toWrittenMove = (transit: PayoutMove): WrittenMove => {
   const { row: payout, trigger, transition: move, implied, actor } = transit
   const { reasonCode: reason = null, bankText = null } = 'failure' in trigger && !implied ? trigger.failure : {}

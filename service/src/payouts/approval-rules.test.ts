@@ -13,7 +13,7 @@ import { sql } from '../postgres/index.ts'
 import { submitDuePayouts } from '../banks/settlement/index.ts'
 import { instructionIdOf } from './rules.ts'
 
-suite('at the time of effect', async () => {
+suite('people whose rights have changed', async () => {
   const service = await useModules()
 
   const client = { ip: '203.0.113.7', userAgent: 'Test browser' }
@@ -125,7 +125,7 @@ suite('at the time of effect', async () => {
     }
 })
 
-suite('by day', async () => {
+suite('daily sum', async () => {
   const service = await useModules()
   const other = await service.anotherProcess()
 
@@ -201,7 +201,7 @@ suite('by day', async () => {
   })
 })
 
-suite('by signature', async () => {
+suite('API keys that the team created', async () => {
   const service = await useModules()
 
   test('an API key that the team created cannot approve, and its creator cannot approve its payouts', async () => {
@@ -241,7 +241,7 @@ suite('by signature', async () => {
   })
 })
 
-suite('by payee', async () => {
+suite('payee verification', async () => {
   const service = await useModules()
 
   const addHolding = (payeeMismatch = true) => addApprovers(service, { payeeMismatch, aboveAmount: 500_00n }, 1_000_00n)

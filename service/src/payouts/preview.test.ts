@@ -348,7 +348,7 @@ suite('rails', async () => {
   })
 })
 
-suite('exchanges', async () => {
+suite('payouts with a quote', async () => {
   const service = await useModules()
   await service.rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate: { digits: 125n, scale: 2 } } })
 

@@ -13,7 +13,7 @@ import { useModules } from '../../../test/support/fixture.ts'
 import { refused } from '../../../test/support/refusals.ts'
 import { submitDuePayouts } from '../banks/settlement/index.ts'
 
-suite('verbs', async () => {
+suite('operations', async () => {
   const service = await useModules()
   const partner = await addPartner(service, 1_000_000n)
 
@@ -347,7 +347,7 @@ suite('retries', async () => {
   })
 })
 
-suite('types of accounts', async () => {
+suite('account types', async () => {
   const service = await useModules()
 
   test('a payout keeps the account type that its payee had at acceptance', async () => {

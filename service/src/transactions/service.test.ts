@@ -21,7 +21,7 @@ import { processBankNotifications, submitDuePayouts } from '../banks/settlement/
 import { classifyRelation } from './rules.ts'
 import { type TransactionChanges, createExports } from './reads.ts'
 
-suite('verbs', async () => {
+suite('operations', async () => {
   const service = await useModules()
   const partner = await addPartner(service)
 
@@ -111,7 +111,7 @@ suite('verbs', async () => {
     assert.equal((await service.transactions.get(partner.partnerId, reference)).timeline.length, 2)
   })
 
-  test('the list is newest first, filters, and its pages follow one another', async () => {
+  test('the list is newest first, has filters, and its pages contain each transaction once', async () => {
     const own = await addPartner(service)
     const { partnerId, customer } = own
     for (let index = 0; index < 7; index += 1) {
@@ -240,7 +240,7 @@ suite('verbs', async () => {
   })
 })
 
-suite('links', async () => {
+suite('related transactions', async () => {
   const service = await useModules()
   await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
 

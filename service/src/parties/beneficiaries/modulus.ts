@@ -115,7 +115,7 @@ export function modulusOf(
 
 type AccountUnderCheck = {
   readonly sortCode: string
-  /** Stands in place of the sort code in exception 5. */
+  /** Replaces the sort code in exception 5. */
   readonly substitute: string | undefined
   readonly accountNumber: string
 }

@@ -11,7 +11,7 @@ import { useModules } from '../../../../test/support/fixture.ts'
 import type { Instruction } from '../../rails/index.ts'
 import { submitDuePayouts } from '../../banks/settlement/index.ts'
 
-suite('verbs', async () => {
+suite('operations', async () => {
   const service = await useModules()
   const { beneficiaries } = service
   const euros = { name: 'Ada Lovelace', iban: 'DE89 3704 0044 0532 0130 00', currency: 'EUR' }

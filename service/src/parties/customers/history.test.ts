@@ -122,7 +122,7 @@ suite('history', async () => {
     assert.deepEqual(await count(), earlier)
   })
 
-  test('pages follow one another while changes are added; a cursor belongs to its customer', async () => {
+  test('pages contain each change once while changes are added, and a cursor belongs to its customer', async () => {
     const partnerId = await newPartner()
     const { id } = await customers.create(partnerId, { kyc: { city: 'C1' } })
     const { id: other } = await customers.create(partnerId, { kyc: { city: 'C1' } })

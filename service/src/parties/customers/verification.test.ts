@@ -49,7 +49,7 @@ suite('verification', () => {
   const complete = { Individual: person, SoleTrader: trader, Business: business } as const
   const types = ['Individual', 'SoleTrader', 'Business'] as const
 
-  test('a field of spaces is missing', () => {
+  test('a field that contains only spaces counts as missing', () => {
     assert.deepEqual(verdicts({ ...person, fullName: ' \t', lei: ' ' }, 'Individual', 'fullName'), [
       'fullName Missing field_required',
     ])
@@ -217,7 +217,7 @@ suite('verification', () => {
   })
 })
 
-suite('states', async () => {
+suite('stored states', async () => {
   const start = new Date('2026-03-01T12:00:00.000Z')
   const service = await useModules({ now: start })
   const { clock, customers, db } = service
