@@ -404,10 +404,7 @@ const createEndByStatement =
     const { status, rail, connector } = present(payout, `no payout ${id}`)
     // A chain reports its own transfers, and a worker credits internal accounts.
     if (rail === 'Wallet' || connector === internalConnectorId)
-      throw new Refusal(
-        'validation_failed',
-        'No bank has the payout. Only a payout at a bank can be ended manually.',
-      )
+      throw new Refusal('validation_failed', 'No bank has the payout. Only a payout at a bank can be ended manually.')
     if (status !== 'Sent')
       throw new Refusal(
         'validation_failed',

@@ -167,7 +167,11 @@ function keyVerdict(call: PayoutCall, { payouts }: LookedUp): Verdict {
   if (known === undefined) return { rule, verdict: 'passed' }
   const replayed = catchRefusal(() => replayRow(known, call.requestFingerprint))
   if (replayed instanceof Refusal) return toVerdict(rule, replayed)
-  return { rule, verdict: 'passed', detail: `The same request has already created ${known.reference}, which would be returned.` }
+  return {
+    rule,
+    verdict: 'passed',
+    detail: `The same request has already created ${known.reference}, which would be returned.`,
+  }
 }
 
 /** Checks for possible duplicates. They are only a warning, unless the request refuses duplicates. */

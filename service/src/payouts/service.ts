@@ -291,7 +291,10 @@ const createCancel =
     const row = await get(partnerId, id)
     if (isCancelled || row.status === 'Cancelled') return row
     if (isFrozen) throw new Refusal('payout_not_cancellable', 'The payout can no longer be cancelled.')
-    throw new Refusal('payout_not_cancellable', `The payout is ${row.status}. Only a payout that is Pending or PendingApproval can be cancelled.`)
+    throw new Refusal(
+      'payout_not_cancellable',
+      `The payout is ${row.status}. Only a payout that is Pending or PendingApproval can be cancelled.`,
+    )
   }
 
 const createList =

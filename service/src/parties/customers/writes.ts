@@ -187,8 +187,16 @@ const createTakeIdentifier =
   }
 
 const identifierTaken = (id: string) =>
-  new Refusal('customer_exists', `The customer ${id} already has this identifier. Use that customer, or send another identifier.`, {
-    errors: [
-      { pointer: '/partnerCustomerIdentifier', code: 'exists', message: `is already the identifier of customer ${id}` },
-    ],
-  })
+  new Refusal(
+    'customer_exists',
+    `The customer ${id} already has this identifier. Use that customer, or send another identifier.`,
+    {
+      errors: [
+        {
+          pointer: '/partnerCustomerIdentifier',
+          code: 'exists',
+          message: `is already the identifier of customer ${id}`,
+        },
+      ],
+    },
+  )
