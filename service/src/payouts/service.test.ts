@@ -336,7 +336,7 @@ suite('retries', async () => {
     const [claim] = await service.payoutLife.claim('sandbox', [partner.partnerId], 1)
     assert.equal(claim?.id, payout.id)
     const { dueAt } = await read(payout.id)
-    await assert.rejects(retry(payout.id), { detail: /^An attempt is running until/ })
+    await assert.rejects(retry(payout.id), { detail: /^An attempt is in progress\. Retry after / })
     assert.deepEqual((await read(payout.id)).dueAt, dueAt, 'the lease is not shortened')
     const stranger = await addPartner(service)
     await assert.rejects(retry(payout.id, stranger.partnerId), { code: 'not_found' })
