@@ -27,7 +27,10 @@ async function askOnTerminal(question: string): Promise<boolean> {
   }
 }
 
-/** Writes text and resolves when the reader can receive it. If the reader ends early, the write fails and ends the command. */
+/**
+ * Writes text and resolves when the reader can receive more. If the reader closes the pipe early, the write fails and
+ * ends the command.
+ */
 function writeOut(text: string): Promise<void> {
   if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', () => undefined)
   return new Promise((resolve, reject) => process.stdout.write(text, (error) => (error ? reject(error) : resolve())))

@@ -25,7 +25,7 @@ const eventsOf = async ({ partnerId }: TestPartner) =>
   scene.service.db.rows<{ type: string; data: string }>(sql`
     select type, data from events.events where partner_id = ${partnerId} order by id`)
 
-test('a deposit is credited at its third confirmation and names its transaction', async () => {
+test('a deposit is credited at its third confirmation, and its transaction has the hash', async () => {
   const partner = await scene.addPartner()
   const wallet = await scene.addWallet(partner)
   const hash = await scene.anvil.transfer(payer, wallet.address, 250_000000n)

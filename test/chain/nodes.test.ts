@@ -41,7 +41,7 @@ async function checkStandstill(blocks = 4): Promise<void> {
   await scene.pump()
 }
 
-test('a deposit that only one node invents is ignored', async () => {
+test('a deposit that only one node reports is ignored', async () => {
   proxies[1].behave(async ({ method }, forward) => {
     const answer = (await forward()) as Answer
     if (method !== 'eth_getLogs') return answer
@@ -116,7 +116,7 @@ test('while a node lags, deposits that only the other node reports are not credi
   assert.equal(await posted(), before + 2_000000n)
 })
 
-test('nodes whose head goes back are ignored until they catch up', async () => {
+test('nodes whose block number decreases are ignored until they catch up', async () => {
   await anvil.transfer(payer, address, 3_000000n)
   await anvil.mine(2)
   await scene.pump()

@@ -46,7 +46,7 @@ test('a payout is sent, settles with its confirmations, and its transaction has 
   await scene.checkLedger([partner])
 })
 
-test('the travel rule data of both sides is on the record, sealed', async () => {
+test('the travel rule data of both parties is stored sealed', async () => {
   const payout = await scene.payToken(partner, recipientOf('2'), '1', {
     customerId: partner.customer.id,
     country: 'NL',

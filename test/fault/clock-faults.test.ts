@@ -53,7 +53,7 @@ const refuseOneInFive: Pick<CounterOptions, 'fault'> = {
   fault: (response, nth) => nth % 5 === 0 && response.writeHead(500).end() !== undefined,
 }
 
-test('a clock that steps forward by hours while queues are held and retries wait loses nothing', async (t) => {
+test('no event is lost when a clock steps forward by hours while queues are leased and retries are pending', async (t) => {
   const scene = await prepareScene(refuseOneInFive)
   const steps = scaled(3, 20)
   startWorkers()
@@ -122,7 +122,7 @@ test('a subscription created before the clock steps back receives later events',
   await verifyScene(t, scene, { duplicatesMax: workersMax * endpointsMax * inFlightMax })
 })
 
-test('workers whose clocks differ by minutes, killed in turn, lose nothing', async (t) => {
+test('no event is lost when workers whose clocks differ by minutes are killed in turn', async (t) => {
   const scene = await prepareScene()
   const limits = { leaseMs: 5 * secondMs }
   const kills = scaled(2, 12)

@@ -19,7 +19,7 @@ const work = async () => {
   while ((await service.identityChecks.expireStep()) > 0);
 }
 
-test('after a kill at any point, the provider has one session, and each status has one event', async (t) => {
+test('after a kill at any point, each verification has one session at the provider, and each status has one event', async (t) => {
   await killAtCrashPoints(t, { worker: 'identity', pointsMin: 6 }, async (runWorker) => {
     const { partnerId, customer } = await addPartner(service)
     const { customers, identityChecks } = service

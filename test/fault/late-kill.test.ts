@@ -18,7 +18,7 @@ const pointsMin = 2 * 2 + 4
 const service = await useModules({ stepMs: 0 })
 const { open, send, settle, stateOf } = createSessionsInParts(() => service)
 
-test('after a kill at any point, there is one payment and one return', async (t) => {
+test('after a kill at any point, accepted late money is one payment and returned late money is one return', async (t) => {
   await killAtCrashPoints(t, { worker: 'latePayments', pointsMin }, async (runWorker) => {
     const opened = await open()
     const { partnerId } = opened.partner

@@ -32,7 +32,7 @@ async function addMoved() {
   return { partner, ids }
 }
 
-test('after a kill at any point, each crossing has one event and one mail', async (t) => {
+test('after a kill at any point, each crossing of a monitor has one event and one mail', async (t) => {
   await killAtCrashPoints(t, { worker: 'monitors', pointsMin: 2 }, async (runWorker) => {
     const { partner, ids } = await addMoved()
     await untilCertain(service)

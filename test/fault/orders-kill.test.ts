@@ -13,7 +13,7 @@ const dates = 3
 
 const service = await useModules()
 
-test('after a kill at any point, each date has one payout and one execution', async (t) => {
+test('after a kill at any point, each date of a standing order has one payout and one execution', async (t) => {
   await killAtCrashPoints(t, { worker: 'orders', pointsMin: 2 * dates }, async (runWorker) => {
     const partner = await addPartner(service, 1_000_00n)
     const { partnerId, caller, beneficiary } = partner

@@ -51,7 +51,7 @@ const returns: Readonly<Record<string, () => Promise<void>>> = {
   },
 }
 for (const [what, restore] of Object.entries(returns))
-  test(`502 or 504 in time while the database is silent, and 200 after its return, when ${what}`, async (t) => {
+  test(`502 or 504 in time while the database is silent, and 200 once it answers again, when ${what}`, async (t) => {
     let returnedMs = 0
     const answers = await payWhile(async (given) => {
       wire.hold()

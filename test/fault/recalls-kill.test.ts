@@ -16,7 +16,7 @@ const amount = '4001.12'
 
 const service = await useModules()
 
-test('after a kill at any point, the bank has each recall once, with one step and one event of each kind', async (t) => {
+test('after a kill at any point, the bank has received each recall once, with one step and one event of each kind', async (t) => {
   await killAtCrashPoints(t, { worker: 'recalls', pointsMin: 4 * waiting }, async (runWorker) => {
     const partner = await addPartner(service, 30_000_00n)
     const { partnerId, caller } = partner

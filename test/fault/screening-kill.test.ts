@@ -49,7 +49,7 @@ const eventsOf = async (partnerId: string) =>
   ).map(({ type }) => type.replace('partner.customer.', ''))
 
 for (const outcome of ['clear', 'confirm'] as const)
-  test(`after a kill while money waits, the decision to ${outcome} takes effect exactly once`, async (t) => {
+  test(`after a kill while money is held, the decision to ${outcome} takes effect exactly once`, async (t) => {
     await killAtCrashPoints(t, { worker: 'screening', pointsMin }, async (runWorker) => {
       const { partnerId, iban } = await addHolder(service, listedName)
       await sendCredit(service, iban)

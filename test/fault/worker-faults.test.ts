@@ -23,7 +23,7 @@ const { hooks, workers, listen } = await useDelivery({ clock: systemClock })
 
 const prepareScene = async (options: CounterOptions) => createScene(hooks, await listen(endpointsMax, options))
 
-test('repeated kills of workers lose nothing and duplicate only attempts in flight', async (t) => {
+test('repeated kills of workers lose no event and duplicate only attempts in flight', async (t) => {
   const scene = await prepareScene({ answerMs: () => 5 })
   const kills = scaled(4, 25)
   await scene.emit(40)

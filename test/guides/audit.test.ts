@@ -6,7 +6,7 @@ const guide = new URL('../../docs/guides/audit.md', import.meta.url)
 
 const test = guideTests(import.meta.url)
 
-test('the code of the guide reads the log, proves a payout offline and finds a changed proof', async (service) => {
+test('the code of the guide reads the log, verifies the proof of a payout offline and detects a changed proof', async (service) => {
   const runs = await runTypeScript(service, programOf(guide, 'ts', 5))
   assertLine(runs, /^partner createBeneficiary$/)
   assertLine(runs, /^partner transaction\.steps$/)

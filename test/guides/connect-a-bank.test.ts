@@ -101,7 +101,7 @@ test('the service reads the bank description of the guide', () => {
   assert.equal(read.transport.kind, 'sftp')
 })
 
-test('the guide names every field of the description', () => {
+test('the guide lists every field of the description', () => {
   const source = readFileSync(settingsFile, 'utf8')
   const [, list = ''] = /const bankFields = \[(.*?)\]/s.exec(source) ?? []
   const fields = [...list.matchAll(/'(\w+)'/g)].map(([, name]) => name ?? '')

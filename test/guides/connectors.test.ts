@@ -8,7 +8,7 @@ const root = new URL('../../', import.meta.url)
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8')
 const guide = read('docs/guides/connectors.md')
 
-test('each step names functions of the example', () => {
+test('each step of the guide refers to functions of the example', () => {
   const [, steps = ''] = /^## Write it$([\s\S]*?)^## /m.exec(guide) ?? []
   const names = [...steps.matchAll(/^- \*\*[^*]+\*\* \(([^)]+)\)/gm)].flatMap(
     ([, list = '']) => list.match(/\w+/g) ?? [],

@@ -6,7 +6,7 @@ const guide = new URL('../../docs/guides/recalls.md', import.meta.url)
 
 const test = guideTests(import.meta.url)
 
-test('the code of the guide runs: a request, the money, a refusal and another reason', async (service) => {
+test('the code of the guide runs: it requests recalls, gets money back, and is refused', async (service) => {
   const runs = await runTypeScript(service, programOf(guide, 'ts', 5))
   assertLine(runs, /^Requested for DUPL, of 12\.50 EUR$/)
   assertLine(runs, /^Accepted: 12\.50 came back, 0\.00 was kept$/)

@@ -36,7 +36,7 @@ async function runCommands(commands: string): Promise<string> {
   return out
 }
 
-test('the commands run, and run again', { skip: skipBash }, async () => {
+test('the commands of the guide run, and run again', { skip: skipBash }, async () => {
   const commands = programOf(guide, 'sh', 4)
   for (const out of [await runCommands(commands), await runCommands(commands)]) {
     assert.match(out, /"control":"http:\/\/127\.0\.0\.1:\d+"/)

@@ -38,7 +38,7 @@ test('the account of a customer can be blocked and closed', async () => {
   await assert.rejects(pay(service, partner, '10.00'), { code: 'account_blocked' })
   assert.equal((await printed('close', ...customer))['state'], 'Closed')
   const refused = await operator.refused(...account(['unblock', ...customer]))
-  assert.equal(refused, 'operator: The account of the customer is closed, which is final.')
+  assert.equal(refused, 'operator: The account of the customer is closed and cannot be reopened.')
 })
 
 test('wrong arguments are refused in one line and change nothing', async () => {

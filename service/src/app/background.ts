@@ -161,7 +161,7 @@ const auditStepsPerHead = 5
 /** Interval of signed audit heads in a sandbox, so that a developer sees one. In production a head covers a day. */
 const sandboxHeadMs = 5 * secondMs
 
-/** Creates the jobs that keep the database in order. No caller waits for them. */
+/** Creates the jobs that maintain the database. No caller waits for them. */
 function upkeepJobs(deps: BackgroundDeps, modules: Modules): readonly Job[] {
   const { access, monitoring, rates, reconciliation, requests, safeguarding } = modules
   const { db, log, observability } = deps
@@ -211,7 +211,7 @@ function chainJob(deps: BackgroundDeps, modules: Modules): Job {
 
 const analyseMs = 2 * secondMs
 const analyseEveryMs = 10 * secondMs
-/** Fewer commits seldom double a table. */
+/** Commits between analyses: a table seldom doubles in fewer. */
 const commitsPerAnalysis = 20
 
 /** Returns 0 so that the job rests, because a table under analysis is still listed in the next run. */

@@ -40,7 +40,7 @@ test('two databases with the same issuers and different cells issue different IB
   assert.equal(new Set(all).size, all.length)
 })
 
-test('a sandbox issues from invented bank codes by default, and production from none', () => {
+test('a sandbox issues IBANs of invented bank codes by default, and production has no default issuer', () => {
   assert.equal(readConfig({}, { MASTER_KEY: key }).IBAN_ISSUERS.length, 3)
   const production = { MODE: 'production', MASTER_KEY: key, SMTP_URL: 'smtp://mail.example.com' }
   assert.deepEqual(readConfig({}, production).IBAN_ISSUERS, [])

@@ -1,6 +1,6 @@
 /**
- * The composition root. Each part receives what it needs as plain values; there is no registry and no global state. The
- * gateway and the desk are loaded when they are asked for.
+ * The composition root. Each component receives its dependencies as plain values; there is no registry and no global
+ * state. The gateway and the desk are loaded on first use.
  */
 import type { RequestListener } from 'node:http'
 import { type Access, sealedApiSecrets, sealedPartnerNames } from '../access/index.ts'
@@ -56,7 +56,7 @@ export type Service = {
   readonly beneficiaries: Beneficiaries
   /** Used by the operator's commands. */
   readonly audit: Pick<Audit, 'append'>
-  /** Used by the operator's commands, as `customers`. */
+  /** The operator's commands use this and `customers`. */
   readonly accounts: Accounts
   readonly cancellations: Cancellations
   readonly cases: Cases
@@ -65,11 +65,11 @@ export type Service = {
   readonly chainKeys: ChainKeys
   readonly customers: Customers
   readonly deposits: Deposits
-  /** Explains why a transaction waits. Used by the operator's commands. */
+  /** Explains why a transaction is held. Used by the operator's commands. */
   readonly holdOf: FindHold
   /** Bank-file connectors, for the operator's commands. */
   readonly isoBanks: IsoBanks
-  /** Creates the link by which the first member of a partner joins, for the start of the sandbox. */
+  /** Creates the link with which the first member of a partner joins, when a sandbox starts. */
   readonly firstAdmin: FirstAdmin
   readonly ledger: Ledger
   readonly payouts: Payouts
@@ -94,7 +94,7 @@ export type Service = {
   readonly sealer: Sealer
   readonly sealedColumns: readonly SealedColumn[]
   readonly staff: Staff
-  /** Notifies the Admins of a partner by mail, in the transaction that opens the session. */
+  /** Notifies the Admins of a partner of an impersonation by mail, in the transaction that opens the session. */
   readonly tellOfImpersonation: Modules['tellOfImpersonation']
   readonly undoPayment: Modules['undoPayment']
   readonly cancelEntry: Modules['cancelEntry']

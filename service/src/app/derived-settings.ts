@@ -5,7 +5,7 @@ import { type Config, type RouterConfig, settings, standIns } from './config.ts'
 import type { Brand } from '../branding/index.ts'
 import { type BankSimulator, sandboxConnectorId } from '../rails/index.ts'
 
-/** Settings against which the signature debugger checks a described request. */
+/** Settings with which the signature debugger checks a described request. */
 export const signing = (config: Config) => ({
   windowSeconds: config.TIMESTAMP_WINDOW_SECONDS,
   publicUrl: publicUrlOf(config),
@@ -42,7 +42,7 @@ export const signInSettings = (config: Config) => ({
   signInUrl: `${consoleUrlOf(config)}/sign-in`,
   guestUrl: `${consoleUrlOf(config)}/guest`,
 })
-/** The time for which browsers use only https, if the address has TLS: a year. */
+/** HSTS duration of an address with TLS: browsers use only https for a year. */
 const hstsSecondsDefault = 31_536_000
 
 /** Returns the value of `Strict-Transport-Security` for an address. Undefined: no header. */

@@ -58,7 +58,7 @@ type ReadDetails = (
   subjects: readonly string[],
 ) => Promise<ReadonlyMap<string, FactDetails>>
 
-/** The reader of each family of types, by the text before the point. */
+/** Detail readers by type family, which is the text before the point of a type. */
 const readers: Readonly<Record<string, ReadDetails>> = {
   payout: readPayouts,
   bulk: readWaiting,
@@ -76,7 +76,7 @@ const readers: Readonly<Record<string, ReadDetails>> = {
 
 const typeFamily = (type: string): string => type.split('.')[0] ?? type
 
-/** Reads details by family of types: one or two statements each, for any number of facts. */
+/** Reads details by type family: one or two statements for each, for any number of facts. */
 const createDetails =
   (deps: Deps) =>
   async (tx: Tx, partnerId: string, asked: readonly FactKey[]): Promise<readonly (FactDetails | undefined)[]> => {
@@ -99,7 +99,7 @@ const createDetails =
     })
   }
 
-/** Marks details as current until the time in the fact. */
+/** Adds the deadline of the fact to its details, which are not current after it. */
 const currentUntil = (details: FactDetails, until: Date, now: Date): FactDetails => ({
   ...details,
   until,

@@ -370,7 +370,10 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
 /** Modules that are composed later. */
 type PayeesDeps = { readonly accountsOf: () => Accounts; readonly depositsOf: () => Deposits }
 
-/** Composes internal transfers: whether the payee's account accepts money, and the payer as a bank would name it. */
+/**
+ * Composes internal transfers: finds whether the payee's account accepts money, and describes the payer as a bank
+ * would.
+ */
 const composeInternal = (
   { db, clock }: ModulesDeps,
   { access, customers }: Core,

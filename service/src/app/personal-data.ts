@@ -1,4 +1,4 @@
-/** Composes the personal data that the modules hold about a customer. A part of the composition root. */
+/** Composes the export and the erasure of a customer's personal data in all modules. A part of the composition root. */
 import { ownJsonExactly } from '@partner-payments/wire'
 import type { Access } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'

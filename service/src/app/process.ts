@@ -15,11 +15,11 @@ import {
   startEmbeddedPostgres,
 } from '../postgres/index.ts'
 
-/** A started part of the process. Parts are stopped in the reverse order of their start. */
+/** A started component of the process. Components are stopped in the reverse order of their start. */
 export type StartedComponent = {
   readonly name: string
   readonly stop: () => Promise<void>
-  /** Asks clients to send their next request elsewhere, while the part still answers. */
+  /** Asks clients to send their next request elsewhere, while the component still answers. */
   readonly drain?: () => void
 }
 
@@ -27,10 +27,10 @@ export type StartedComponent = {
 export const gatewayForms = { serve: 'standalone', gateway: 'gateway', api: 'api' } as const
 export const answersRequests = (role: string): role is keyof typeof gatewayForms => Object.hasOwn(gatewayForms, role)
 
-/** The time after which the process ends even if a part still hangs. The next start recovers as after a kill. */
+/** The time after which the process ends even if a component still hangs. The next start recovers as after a kill. */
 const stopTimeoutMs = 45_000
 
-/** Creates a function that stops every part once, in the reverse order of the start, within `stopTimeoutMs`. */
+/** Creates a function that stops every component once, in the reverse order of the start, within `stopTimeoutMs`. */
 export function createStop(started: StartedComponent[], log: Log): () => Promise<void> {
   let stopping: Promise<void> | undefined
   return () => {
@@ -41,7 +41,7 @@ export function createStop(started: StartedComponent[], log: Log): () => Promise
       }, stopTimeoutMs)
       deadline.unref()
       for (let part = started.pop(); part; part = started.pop())
-        await part.stop().catch((error: unknown) => log.error({ err: error }, 'a part failed to stop'))
+        await part.stop().catch((error: unknown) => log.error({ err: error }, 'a component failed to stop'))
       clearTimeout(deadline)
     })()
     return stopping
@@ -49,8 +49,8 @@ export function createStop(started: StartedComponent[], log: Log): () => Promise
 }
 
 /**
- * Drains the parts that answer requests, and waits for `delayMs`: a load balancer reads `/readyz` before the part closes
- * its port. Resolves at once if no part answers requests.
+ * Drains the components that answer requests, and waits for `delayMs`: a load balancer reads `/readyz` before they
+ * close their ports. Resolves at once if no component answers requests.
  */
 export async function drainParts(started: readonly StartedComponent[], delayMs: number): Promise<void> {
   const draining = started.filter(({ drain }) => drain !== undefined)

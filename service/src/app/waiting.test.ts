@@ -41,7 +41,7 @@ async function notified(): Promise<void> {
   }
 }
 
-test('a payout with an unknown outcome waits until the bank has answered; a payout in progress does not wait', async () => {
+test('a payout with an unknown outcome is listed until the bank has answered; a payout in progress is not listed', async () => {
   const { payout } = await pay(service, partner, '10.00')
   isSilent = true
   await submitDuePayouts(service.settlement)
@@ -57,7 +57,7 @@ test('a payout with an unknown outcome waits until the bank has answered; a payo
   assert.deepEqual(await whyOf(payout.id), [])
 })
 
-test('a payout that its connector holds until a later day does not wait, and counts as stuck an hour after that day', async () => {
+test('a payout that its connector holds until a later day is not listed, and is listed as stuck an hour after that day', async () => {
   const { payout } = await pay(service, partner, '10.00')
   const opens = new Date(service.clock.now().getTime() + dayMs)
   await service.db.run(sql`update payouts.payouts set status = 'Processing', send_attempts = 1, due_at = ${opens},
@@ -73,7 +73,7 @@ test('a payout that its connector holds until a later day does not wait, and cou
   assert.deepEqual(await whyOf(payout.id), [])
 })
 
-test('a recall waits until it is sent, and again if the bank does not answer within the time limit of the scheme', async () => {
+test('an unsent recall is listed, and a sent one is listed again if the bank does not answer within the time limit of the scheme', async () => {
   const { payout } = await pay(service, partner, '10.00')
   await submitDuePayouts(service.settlement)
   service.clock.advance(stepMsDefault)
@@ -92,7 +92,7 @@ test('a recall waits until it is sent, and again if the bank does not answer wit
   assert.deepEqual(await whyOf(payout.id), [], 'a month later the bank is no longer asked')
 })
 
-test('hits and the payments that they hold wait until the decision', async () => {
+test('hits and the payments that they hold are listed until the decision', async () => {
   const holder = await addHolder(service, listedName)
   const float = { debit: 'settlement.sandbox', currency: 'EUR', amount: 100_00n } as const
   await service.db.transaction((tx) => service.deposits.creditPartner(tx, holder.partnerId, float))
@@ -118,7 +118,7 @@ test('hits and the payments that they hold wait until the decision', async () =>
   assert.deepEqual(await whyOf(payout.id, holder.partnerId), [])
 })
 
-test('a connector waits when its payouts are held back, when its calls fail, and when its messages are late', async () => {
+test('a connector is listed when its payouts are held back, when its calls fail, and when its messages are late', async () => {
   const why = () => whyOf('sandbox', operatorPartnerId, 'connector')
   const { connectorHealth } = service
   await notified()
@@ -158,7 +158,7 @@ test('the list shows the oldest stuck payouts of each partner, and a query for o
   assert.deepEqual(await service.waiting.of([{ partnerId: calm.partnerId, kind: 'pool', subject: newId() }]), [])
 })
 
-test('a change waits until it is decided or expires, and a review until it is done', async () => {
+test('a change is listed until it is decided or expires, and a review until it is done', async () => {
   const [ada, grace] = [newId(), newId()].map((id, index) => ({ id, fullName: `Person ${index}` })) as [
     { id: string; fullName: string },
     { id: string; fullName: string },

@@ -1,6 +1,6 @@
 /**
- * Collects work that waits for staff besides cases, and the state of the connectors. Also explains to a partner why one of its transactions
- * waits.
+ * Collects work that waits for staff besides cases, and the state of the connectors. Also explains to a partner why one
+ * of its transactions is held.
  */
 import { type Cases, operatorPartnerId } from '../cases/index.ts'
 import { type Clock, minuteMs } from '../kernel/index.ts'
@@ -44,7 +44,7 @@ type Deps = {
 }
 
 export type Waiting = WaitingChecks & {
-  /** Lists the oldest of each kind, at most 100. */
+  /** Lists the oldest entries of each kind, at most 100 of a kind. */
   readonly look: () => Promise<readonly WaitingThing[]>
   /** Explains why these entries wait now. Omits entries that no longer wait. */
   readonly of: (keys: readonly QueueItemKey[]) => Promise<readonly WaitingThing[]>
@@ -120,7 +120,10 @@ export function createHoldReader({ db, cases, deposits, payoutAges, recalls }: H
 
 const namesOf = (keys: readonly QueueItemKey[]): ReadonlySet<string> => new Set(keys.map(queueItemName))
 
-/** Reports whether the end of a failure is certain: another process may have seen it, so the bank must have answered this process recently. */
+/**
+ * Reports whether a failure has certainly ended. Another process may still see it, so the bank must have answered this
+ * process recently.
+ */
 function isCertain({ clock, connectors, connectorHealth }: Deps, { kind, subject }: QueueItemKey): boolean {
   if (kind !== 'connector' || !connectors.some(({ id }) => id === subject)) return true
   const { answeredAt } = connectorHealth.connectorState(subject)
@@ -315,7 +318,7 @@ async function oldestDue(db: Database, connector: string, now: Date): Promise<Da
   return row?.dueAt === undefined || row.dueAt === null || row.dueAt > now ? null : row.dueAt
 }
 
-/** Returns the most urgent trouble of a connector. */
+/** Returns the most urgent problem of a connector. */
 function firstTrouble(
   { heldBack, failures, failedAt }: ConnectorStatus['state'],
   waits: Waits,

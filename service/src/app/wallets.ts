@@ -46,7 +46,7 @@ type Deps = {
   readonly access: Pick<Access, 'partnerName'>
   readonly chooseConnector: ChooseConnector | undefined
   readonly converter: Rates['converter']
-  /** Composed later. */
+  /** Reads the payee of the travel rule. Its module is composed later. */
   readonly partyOf: Beneficiaries['travelRuleParty']
 }
 

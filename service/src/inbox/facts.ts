@@ -1,6 +1,6 @@
 /**
- * The queue of facts: the transaction of a change adds what people may be told of it, so that exactly the committed changes are told. Changes
- * that concern no person, such as a payout that goes as usual, add no fact.
+ * The queue of facts. The transaction of a change adds the facts that people are notified of, so that they are notified
+ * of exactly the committed changes. A change that concerns no person, such as a payout without problems, adds no fact.
  */
 import { type Clock, newId } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
@@ -10,9 +10,9 @@ import * as store from './store.ts'
 type NewFact = {
   readonly partnerId: string
   readonly type: FactType
-  /** The id of the thing that the fact is about. */
+  /** The id of the subject, such as a payout or a case. */
   readonly subject: string
-  /** Facts with the same occasion are told once. Default: the subject. */
+  /** People are notified once of the facts with one occasion. Default: the subject. */
   readonly occasion?: string
   /** Values for the text, without names of customers and free text, which are read when a person opens the entry. */
   readonly facts?: store.StoredFacts

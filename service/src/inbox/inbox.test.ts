@@ -46,7 +46,7 @@ const choose = async (
   await inbox.choose(reader, { language: '', zone: 'UTC', dailyHour: '8', ...given, choices: all }, ip)
 }
 
-test('an approval is mailed at once to people who may give it, with details and a link, but not to its maker', async () => {
+test('an approval request is mailed at once, with details and a link, to people who may approve it, but not to its creator', async () => {
   const partner = await addRuled(service, { aboveAmount: 50_00n })
   const { partnerId } = partner
   const maker = await addMember(service, partnerId, 'Operator', 'Mary Maker')
@@ -88,7 +88,7 @@ test('an approval is mailed at once to people who may give it, with details and 
   assert.equal(await inbox.unread(approver, 'en'), 0)
 })
 
-test('an approval that is given before the mail is due is not mailed', async () => {
+test('an approval request that is approved before the mail is due is not mailed', async () => {
   const partner = await addRuled(service, { aboveAmount: 50_00n })
   const approver = await addMember(service, partner.partnerId, 'Operator', 'Alan Approver')
   const { payout } = await pay(service, partner, '70.00')
@@ -159,7 +159,7 @@ test('1,000 payouts of a bulk make one entry and one mail', async () => {
   assert.equal(mails.mailsTo(approver).length, 2)
 })
 
-test('each failed, returned or refused payout makes an entry, and one mail has several entries', async () => {
+test('each failed, returned or refused payout causes an entry, and one mail contains several entries', async () => {
   const partner = await addPartner(service, 1_000_00n)
   const { partnerId, caller, customer } = partner
   const operator = await addMember(service, partnerId, 'Operator', 'Olga Operator')
@@ -210,7 +210,7 @@ test('a payout that no one approves in time is reported as cancelled', async () 
   ])
 })
 
-test("a daily mail is sent exactly once, at the person's hour and zone and in the person's language", async () => {
+test("a daily mail is sent exactly once, at the person's hour and time zone and in the person's language", async () => {
   const partner = await addPartner(service)
   const { partnerId } = partner
   const reader = await addMember(service, partnerId, 'Admin', 'Ada Admin')
@@ -245,7 +245,7 @@ test("a daily mail is sent exactly once, at the person's hour and zone and in th
   assert.equal(mails.mailsTo(reader).length, 1)
 })
 
-test('the expiry of a key is announced two weeks before, unless its end was moved', async () => {
+test('the team is notified two weeks before a key expires, unless the expiry was postponed', async () => {
   const partner = await addPartner(service)
   const { partnerId } = partner
   const developer = await addMember(service, partnerId, 'Developer', 'Dora Developer')
@@ -276,7 +276,7 @@ test('the expiry of a key is announced two weeks before, unless its end was move
   assert.deepEqual(await titlesOf(developer), ['The service account Payroll expires soon'])
 })
 
-test('mails to staff about cases have kind, age, money and link but no names, and do not go to the proposer', async () => {
+test('mails to staff about cases contain kind, age, amount and link but no names, and are not sent to the proposer', async () => {
   const partner = await addPartner(service)
   const finance = await addStaff(service, 'finance', 'Fiona Finance')
   const second = await addStaff(service, 'finance', 'Frank Second')
@@ -355,7 +355,7 @@ test('a change that is rolled back is not reported', async () => {
   assert.deepEqual(await titlesOf(reader), [])
 })
 
-test('pages follow a key, and entries are deleted after 90 days', async () => {
+test('pages by cursor contain each entry once, and entries are deleted after 90 days', async () => {
   const partner = await addPartner(service)
   const reader = await addMember(service, partner.partnerId, 'Admin', 'Ada Admin')
   for (let made = 1; made <= 5; made += 1)
@@ -378,7 +378,7 @@ test('pages follow a key, and entries are deleted after 90 days', async () => {
   assert.deepEqual(await titlesOf(reader), [])
 })
 
-test('a refused choice names the field, and fixed choices are unchanged', async () => {
+test('the refusal of a choice points to its field, and fixed choices cannot be changed', async () => {
   const partner: TestPartner = await addPartner(service)
   const admin = await addMember(service, partner.partnerId, 'Admin', 'Ada Admin')
   const { kinds } = await inbox.choices(admin)
@@ -413,7 +413,7 @@ test('a refused choice names the field, and fixed choices are unchanged', async 
   )
 })
 
-test('the inbox reports refunds of sessions when they end, and a change of staff to the second person', async () => {
+test('the inbox reports the end of a refund to the team, and a proposed change to the second person', async () => {
   const { open, settle: pays } = createSessions(() => service)
   const { partner, session } = await open()
   const operator = await addMember(service, partner.partnerId, 'Operator', 'Olga Operator')

@@ -1,9 +1,10 @@
 /**
- * Inbox: notifications of people. A change adds a fact in its own transaction. A job adds an entry for each person who may know it, and another
- * job mails the entries as each person has chosen. README.md says more.
+ * Inbox: notifications of people. A change adds a fact in its own transaction. A job adds an entry for each person who
+ * may see it, and another job mails the entries as each person has chosen. See README.md.
  *
- * Tables: inbox.facts, inbox.counts, inbox.entries, inbox.readers. Invariants: a fact is taken once; a person has one entry of an occasion; an entry is mailed
- * at most once; who may not see a thing is neither shown nor mailed it, as the rights are at that moment. An entry is kept for 90 days.
+ * Tables: inbox.facts, inbox.counts, inbox.entries, inbox.readers. Invariants: each fact is processed once; a person
+ * has one entry for an occasion; an entry is mailed at most once; each display and each mail checks the rights that the
+ * person has at that moment. Entries are deleted after 90 days.
  */
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
 import { after, type Clock, dayMs, hourMs } from '../kernel/index.ts'
@@ -25,7 +26,7 @@ const keptMs = 90 * dayMs
 const partnersPerStepMax = 100
 
 export type Inbox = Readers & {
-  /** Adds the entries of due facts. Returns the number of facts taken. */
+  /** Adds the entries of due facts. Returns the number of processed facts. */
   readonly spreadStep: () => Promise<number>
   /** Queues the due mails. Returns the number of people checked. */
   readonly mailStep: () => Promise<number>

@@ -22,7 +22,7 @@ after(mails.stop)
 const titlesOf = async (reader: Reader, language: 'en' | 'de' = 'en') =>
   (await inbox.page(reader, language, { beforeId: null, rowsMax: 50 })).entries.map(({ title }) => title)
 
-test('the first ten notifications of a type in an hour get an entry each; one more entry counts the rest, for each partner and with two workers', async () => {
+test('the first ten notifications of a type in an hour get an entry each, and one more entry counts the rest: for each partner, and with two workers', async () => {
   const other = await service.anotherProcess()
   const [partner, second] = [await addPartner(service), await addPartner(service)]
   const reader = await addMember(service, partner.partnerId, 'Operator', 'Olga Operator')
@@ -84,7 +84,7 @@ test('further notifications are counted for each person, without those that the 
   assert.match(mails.mailsTo(approver)[0]?.one('Subject') ?? '', /, and 12 more$/)
 })
 
-test('a partner is notified of late money and the time to choose, but not after it has chosen', async () => {
+test('a partner is notified of a late payment and the deadline to choose, but not after it has chosen', async () => {
   const { open, send, settle } = createSessionsInParts(() => service)
   const partner = await addPartner(service)
   const { partnerId } = partner
@@ -135,7 +135,7 @@ const told: readonly (readonly [type: FactType, facts: Readonly<Record<string, s
   ],
 ]
 
-test('each kind of notification becomes an entry and a part of a mail, with a link, in both languages', async () => {
+test('each type of notification has an entry and a section in a mail, with a link, in both languages', async () => {
   const partner = await addPartner(service)
   const { partnerId } = partner
   // A Developer is told of keys and team by the inbox, an Operator of payments.
@@ -182,7 +182,7 @@ test('each kind of notification becomes an entry and a part of a mail, with a li
   assert.ok(texts.every((text) => !/[{}]/.test(text)))
 })
 
-test('a refund that ends without its money is reported as not paid', async () => {
+test('a refund that is cancelled before it is paid is reported as not paid', async () => {
   const { open, settle: pays } = createSessions(() => service)
   const { partner, session } = await open()
   const { partnerId, caller } = partner

@@ -1,4 +1,4 @@
-/** The types of facts: their kinds, the people who may know them, and their pages. */
+/** The types of facts: their kinds, the people who may see them, and their pages. */
 import { type Permission, roleAllows, type users as wire } from '@partner-payments/wire'
 
 export const mailFrequencies = ['now', 'daily', 'no'] as const
@@ -17,11 +17,11 @@ type FactValues = Readonly<Record<string, string | null>>
 type TeamFact = {
   readonly kind: TeamKind
   readonly permission: Permission
-  /** True if the fact is told only while the thing waits. */
+  /** True if people are notified only while the subject is pending. */
   readonly waits?: true
-  /** Path of the page below the root of the console. */
+  /** Path of the subject's page, below the root of the console. */
   readonly path: (subject: string, facts: FactValues) => string
-  /** Path of the list. With a list, further facts of an hour become one entry that counts them. */
+  /** Path of the list of subjects. With a list, further facts of an hour become one entry that counts them. */
   readonly list?: string
 }
 
@@ -101,7 +101,7 @@ export type TeamType = keyof typeof teamTypes
 type StaffFact = {
   readonly kind: StaffKind
   readonly waits: true
-  /** Path of the page below the root of the desk. */
+  /** Path of the subject's page, below the root of the desk. */
   readonly path: (subject: string, partnerId: string) => string
   /** Path of the list, as for a team. */
   readonly list?: string
@@ -134,7 +134,10 @@ type TypesWithList<Types> = { [T in keyof Types]: Types[T] extends { readonly li
 export type GatheredType = TypesWithList<typeof teamTypes> | TypesWithList<typeof staffTypes>
 export const isGathered = (type: FactType): type is GatheredType => definitions[type].list !== undefined
 
-/** Reports whether a fact is told only while the thing waits. Entries that count things always stay. */
+/**
+ * Reports whether people are notified of a fact only while its subject is pending. Entries that count several facts
+ * always stay.
+ */
 export const waits = (type: FactType, facts: FactValues): boolean =>
   definitions[type].waits === true && !('more' in facts)
 
@@ -152,7 +155,7 @@ export const isStaffType = (type: string): type is StaffType => type in staffTyp
 
 export const roleMayReceive = (role: wire.Role, type: TeamType): boolean => roleAllows(role, teamTypes[type].permission)
 
-/** Lists the kinds that a role can be told of. */
+/** Lists the kinds of facts that a role can be notified of. */
 export const kindsOfRole = (role: wire.Role): readonly TeamKind[] =>
   teamKinds.filter((kind) =>
     Object.values<TeamFact>(teamTypes).some((each) => each.kind === kind && roleAllows(role, each.permission)),

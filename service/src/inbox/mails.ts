@@ -1,6 +1,6 @@
 /**
- * Mails of the inbox: one mail to each person with the entries of some minutes, or of a day. One transaction takes the entries and queues the
- * mail, by the rights and choices of that moment.
+ * Mails of the inbox: one mail to each person with the entries of some minutes, or of a day. One transaction marks the
+ * entries as mailed and queues the mail, by the rights and choices of that moment.
  */
 import { ownJson } from '@partner-payments/wire'
 import { hourMs, minuteMs, dayMs, secondMs } from '../kernel/index.ts'
@@ -23,7 +23,7 @@ export type InboxMailDeps = InboxDeps & {
 
 const partnersPerStepMax = 20
 const readersPerStepMax = 20
-/** Entries in a mail, which also gives the number of further ones. */
+/** Maximum number of entries in a mail, which also states the number of further ones. */
 const entriesPerMailMax = 20
 
 /** Creates the step that queues due mails. It returns the number of people checked. */
@@ -78,11 +78,11 @@ type MailItem = {
   readonly title: string
   readonly lines: readonly (readonly [label: string, value: string])[]
   readonly url: string
-  /** The number of things. Absent in entries of an earlier version, which have one. */
+  /** The number of facts that the entry counts. Absent in entries of an earlier version, which have one. */
   readonly count?: number
 }
 
-/** Formats entries, without things that no longer wait. */
+/** Formats entries. Omits those whose subject is no longer pending, or on which the person cannot act. */
 async function readItems(
   deps: InboxMailDeps,
   tx: Tx,
@@ -225,7 +225,7 @@ const fillText = (text: string, values: Readonly<Record<string, string>>): strin
 
 type MailValues = Readonly<Record<'more' | 'all' | 'settings', string>> & { readonly language: store.Language }
 
-/** Renders the mail. A mail with erased items was already sent. */
+/** Renders the mail. If its entries are erased, it was already sent. */
 export function renderInboxMail(mail: MailToRender): MailContent {
   const { language, more, all, settings } = mail.data as MailValues
   const t = texts[language]

@@ -24,21 +24,21 @@ export type Person = {
   readonly role: string
 }
 
-/** Reads the people of a realm with their current roles. */
-/** Reports whether a person cannot act on the thing, such as its maker. */
+/** Reports whether a person cannot act on the subject, for example because the person created it. */
 export const cannotAct = (
   { id, fullName }: Pick<Person, 'id' | 'fullName'>,
   details: FactDetails | undefined,
 ): boolean =>
   details?.notFor?.includes(id) === true || details?.notForNames?.some((name) => isSamePerson(name, fullName)) === true
 
+/** Reads the people of a realm with their current roles. */
 export type ReadPeople = (tx: Tx, partnerId: string) => Promise<readonly Person[]>
 
-/** Reports whether a person may know a fact. */
+/** Reports whether a person may be notified of a fact. */
 export const mayBeTold = ({ role }: Person, type: FactType, isStaff: boolean): boolean =>
   isStaff ? isStaffType(type) : isTeamType(type) && roleMayReceive(role as wire.Role, type)
 
-/** Finds when a fact is mailed to a person: by the person's choice, or by the default of the role. */
+/** Determines when a fact is mailed to a person: by the person's choice, or by the default of the role. */
 export function mailFrequency(
   { role }: Person,
   type: FactType,

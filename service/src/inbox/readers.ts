@@ -33,7 +33,7 @@ export type InboxEntry = FactText & {
   readonly id: string
   readonly occurredAt: Date
   readonly isRead: boolean
-  /** True if the thing waited when the entry came, and no longer waits. */
+  /** True if the subject was pending when the entry was added, and no longer is. */
   readonly isOver: boolean
 }
 
@@ -41,7 +41,7 @@ export type MailChoices = {
   readonly language: store.Language | null
   readonly zone: string
   readonly dailyHour: number
-  /** The kinds that the role can be told of. `isFixed`: always mailed at once, by other mails. */
+  /** The kinds of facts that the role can be notified of. `isFixed`: always mailed at once, by other mails. */
   readonly kinds: readonly {
     readonly kind: TeamKind | StaffKind
     readonly when: MailFrequency

@@ -1,6 +1,6 @@
 /**
- * Adds an entry of each fact for every person who may know it. One transaction takes the facts, adds the entries and schedules the mails, so that
- * a worker that dies neither loses nor repeats an entry.
+ * Adds an entry of each fact for every person who may see it. One transaction locks and deletes the facts, adds the
+ * entries and schedules the mails, so that a worker that dies neither loses nor repeats an entry.
  */
 import { after, type Clock, hourMs, newId, secondMs } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
@@ -21,7 +21,7 @@ export type InboxDeps = {
   /** The operator's partner, whose people are staff. */
   readonly operatorId: string
   readonly addOperator: (tx: Tx, id: string) => Promise<void>
-  /** Reads the current details of things from the modules. Undefined for unknown things. */
+  /** Reads the current details of the subjects from their modules. Undefined for unknown subjects. */
   readonly detailsOf: (
     tx: Tx,
     partnerId: string,
@@ -32,12 +32,15 @@ export type InboxDeps = {
 
 const partnersPerStepMax = 20
 const factsPerStepMax = 100
-/** Facts of a type with their own entries in an hour. A bank that refuses a file of 10,000 payouts causes 10,000 facts. */
+/**
+ * Maximum number of facts of a type in an hour that get their own entries. A bank that refuses a file of 10,000 payouts
+ * causes 10,000 facts.
+ */
 const singleMax = 10
 const hourDefault = 8
 const zoneDefault = 'UTC'
 
-/** Creates the step that adds entries of due facts. It returns the number of facts taken. */
+/** Creates the step that adds entries of due facts. It returns the number of processed facts. */
 export function createSpreadStep(deps: InboxDeps): () => Promise<number> {
   const { db, clock } = deps
   return async () => {
@@ -106,7 +109,9 @@ async function gatherFacts(
 }
 
 const lapses = { 'payout.waits': 'payout.lapses', 'bulk.waits': 'bulk.lapses' } as const
-/** Persons are warned of a lapsing approval in the last quarter of its time, at most a day before its end. */
+/**
+ * Maximum lead time of the warning that an approval request expires. People are warned in the last quarter of its time.
+ */
 const leadMsMax = 24 * hourMs
 
 function lapseFacts({ fact, details }: FactToSpread) {

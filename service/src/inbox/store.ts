@@ -203,7 +203,7 @@ export async function entriesToMail(
   )
 }
 
-/** Marks the entries of a mail as taken. Returns their number. */
+/** Marks the entries of a mail as mailed. Returns their number. */
 export function markMailed(tx: Tx, { partnerId, personId }: PersonKey, now: Date): Promise<number> {
   return tx.run(sql`/* inbox.markMailed */
     update inbox.entries set mail_due_at = null

@@ -4,9 +4,9 @@ import type { StoredFacts, Language } from './store.ts'
 
 type Money = { readonly amount: string; readonly currency: string }
 
-/** Details of a thing, which the modules read when a person opens the entry. */
+/** Details of a fact's subject, which the modules read when a person opens the entry. */
 export type FactDetails = {
-  /** False if the thing no longer waits. */
+  /** False if the subject is no longer pending. */
   readonly isCurrent: boolean
   readonly amounts?: readonly Money[] | undefined
   readonly payee?: string | undefined
@@ -17,7 +17,7 @@ export type FactDetails = {
   readonly reason?: string | undefined
   readonly name?: string | undefined
   readonly kind?: Readonly<Record<Language, string>> | undefined
-  /** Persons who cannot act on the thing, such as its maker. */
+  /** Persons who cannot act on the subject, such as its creator. */
   readonly notFor?: readonly string[] | undefined
   /** Names of such people, because a second account of a person has a similar name. */
   readonly notForNames?: readonly string[] | undefined
@@ -226,7 +226,7 @@ function factAmounts(facts: StoredFacts, details: FactDetails | undefined): read
   return amount && currency ? [{ amount, currency }] : []
 }
 
-/** The label of the time until which a thing waits. */
+/** Labels of the time until which a subject is pending. */
 const deadlineFields: Readonly<Partial<Record<FactType, 'chooseBy' | 'expiresAt' | 'lapsesAt'>>> = {
   'key.expires': 'expiresAt',
   'payout.lapses': 'lapsesAt',

@@ -87,7 +87,10 @@ export function claimMails(
 
 type LeaseKey = Pick<ClaimedMail, 'partnerId' | 'id' | 'leaseId'>
 
-/** Ends a mail. Returns 0 if the lease was lost: the mail has ended, or another worker has claimed it. */
+/**
+ * Records that a mail was sent or has failed. Returns 0 if the lease was lost: the mail has ended, or another worker
+ * has claimed it.
+ */
 export function endMail(
   tx: Tx,
   { partnerId, id, leaseId }: LeaseKey,

@@ -63,7 +63,7 @@ suite('folder', async () => {
     link,
   }
 
-  test('a mail is a readable file with the link in one piece, and only its owner may read it', async () => {
+  test('a mail is written as a text file with an unbroken link, and only its owner may read it', async () => {
     const folder = join(root, 'new', 'mailbox')
     await folderTransport(folder).send(message)
     assert.deepEqual(await readdir(folder), ['2026-11-21T08-00-00.123Z-ada@example.com.eml'])
@@ -83,7 +83,7 @@ suite('folder', async () => {
     assert.equal((await stat(join(folder, '2026-11-21T08-00-00.123Z-ada@example.com.eml'))).mode & 0o777, 0o600)
   })
 
-  test('an address cannot escape the folder, and mails of the same millisecond do not replace each other', async () => {
+  test('an address cannot lead outside the folder, and mails of the same millisecond do not replace each other', async () => {
     const folder = join(root, 'mailbox')
     const { send } = folderTransport(folder)
     const hostile = { ...message, to: { name: '', address: '../../../../tmp/x/../evil@a.example' } }

@@ -203,7 +203,7 @@ function isPermanent(error: unknown): boolean {
 
 // Times and paragraphs, which all templates use.
 
-/** Created for the first mail: it takes some 30 ms, and most processes do not write mails. */
+/** Created on first use: it takes some 30 ms, and most processes do not write mails. */
 let format: Intl.DateTimeFormat | undefined
 export function utc(time: Date): string {
   format ??= new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })

@@ -121,7 +121,7 @@ suite('worker', async () => {
     assert.equal(await step(), 0)
   })
 
-  test("a partner's own sender receives the replies, or is the sender if it has the service's domain", async () => {
+  test("a partner's own address is the sender if it is in the service's domain, and otherwise receives the replies", async () => {
     const server = await serve()
     const { enqueue, deps, partnerId } = await setUp(server.url)
     const senders = [

@@ -140,7 +140,7 @@ const logFields = ({ partnerId, id, kind }: ClaimedMail) => ({ partnerId, mailId
 export type MailData = Readonly<Record<string, string | null>>
 
 export type NewMail = {
-  /** Names the template that renders the mail. */
+  /** Selects the template that renders the mail. */
   readonly kind: string
   /** Subject of the mail, by which `endPending` finds it. */
   readonly subjectId: string
@@ -148,7 +148,7 @@ export type NewMail = {
   readonly data: MailData
   /** Sealed in the row, and erased when the mail ends. */
   readonly secret?: string | null
-  /** The worker does not send the mail from this time on. */
+  /** The worker does not send the mail at or after this time. */
   readonly expiresAt?: Date | null
 }
 

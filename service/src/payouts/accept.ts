@@ -1,6 +1,6 @@
 /**
  * Accepts a batch of payouts of one or many partners in one transaction: look up, validate, check the operator's rules
- * and the funds, write, answer. Each call gets its own answer; a refused call takes nothing from the others.
+ * and the funds, write, answer. Each call gets its own answer; a refused call does not affect the others.
  */
 import { Refusal } from '../kernel/api/index.ts'
 import { after, amountText, newId, partnerKey, present } from '../kernel/index.ts'
@@ -155,7 +155,7 @@ export function refuseUncovered({ call, fee }: ControlledPayout, short: FundsSho
   return insufficientFunds(short, call.caller, `the amount and its fee of ${amountText(fee, currency)} ${currency}`)
 }
 
-/** Returns the payment for the comparison with duplicates. */
+/** Returns the payout as a candidate for the comparison with earlier ones. */
 export function toDuplicateCandidate({ call, creditor }: ValidPayout): DuplicateCandidate {
   const { amount, currency, reference, operation, idempotencyKey } = call
   const key = idempotencyKey === null ? {} : { key: { operation, idempotencyKey } }
@@ -163,7 +163,7 @@ export function toDuplicateCandidate({ call, creditor }: ValidPayout): Duplicate
 }
 
 /**
- * Finds an earlier payout of the batch that this one repeats: it is judged again after that one. Payouts of one bulk
+ * Finds an earlier payout of the batch that this one repeats: this one is checked again after it. Payouts of one bulk
  * are created together and do not repeat each other. Undefined: none.
  */
 function repeatedInBatch(

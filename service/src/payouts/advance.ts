@@ -86,7 +86,10 @@ function approverIn(trigger: PayoutTrigger): Person | undefined {
   return trigger.kind === 'cancelled' && typeof trigger.canceller !== 'string' ? trigger.canceller : undefined
 }
 
-/** Builds the written form of a transition. An implied transition is not the subject of the trigger, and has no failure. */
+/**
+ * Builds the data that a transition writes. An implied transition is not the subject of the trigger, and has no
+ * failure.
+ */
 const toWrittenMove = (transit: PayoutMove): WrittenMove => {
   const { row: payout, trigger, transition: move, implied, actor } = transit
   const { reasonCode: reason = null, bankText = null } = 'failure' in trigger && !implied ? trigger.failure : {}
@@ -264,14 +267,19 @@ const notifiedEnds: Readonly<Partial<Record<store.PayoutRow['status'], 'payout.f
   Returned: 'payout.returned',
 }
 
-/** Lists ends to notify people of: those that no team member has caused. Refunds of sessions: `checkout/refunds.ts`. */
+/**
+ * Creates the notification of a payout's end, unless a team member has caused it. Refunds of sessions:
+ * `checkout/refunds.ts`.
+ */
 function endNotification({ payout: { partnerId, id: subject, status, operation }, move, kind }: WrittenMove) {
   if (operation === 'createCheckoutRefund' || move.to === status) return []
   const type = kind === 'lapsed' ? 'payout.lapsed' : notifiedEnds[move.to]
   return type === undefined ? [] : [{ partnerId, type, subject, occasion: `${subject} ${move.to}` } as const]
 }
 
-/** Lists rejections to notify the requesters of. A bulk that is rejected as a whole is one notification. */
+/**
+ * Creates the notifications of rejections for their requesters. A bulk that is rejected as a whole is one notification.
+ */
 const rejectionNotifications = (written: readonly WrittenMove[]) =>
   written.flatMap(({ kind, payout: { partnerId, id }, cause, bulkId }) => {
     if (kind !== 'declined') return []

@@ -13,7 +13,7 @@ import { sql } from '../postgres/index.ts'
 import { submitDuePayouts } from '../banks/settlement/index.ts'
 import { instructionIdOf } from './rules.ts'
 
-suite('at the time of effect', async () => {
+suite('people whose rights have changed', async () => {
   const service = await useModules()
 
   const client = { ip: '203.0.113.7', userAgent: 'Test browser' }
@@ -85,14 +85,14 @@ suite('at the time of effect', async () => {
   }
 
   const moves = {
-    moved: (partner: Partner, { serviceAccountId: id }: Caller) =>
+    demoted: (partner: Partner, { serviceAccountId: id }: Caller) =>
       service.members.updateUser(partner.caller, id, { role: 'Developer' }),
     removed: (partner: Partner, { serviceAccountId: id }: Caller) => service.members.removeUser(partner.caller, id),
   }
 
   for (const [name, make] of Object.entries(subjects))
     for (const [what, move] of Object.entries(moves)) {
-      test(`${name}: an approver who was ${what} approves nothing, and another person can approve`, async () => {
+      test(`${name}: an approval by a person who was ${what} is refused, and another person can approve`, async () => {
         const partner = await addHolding()
         const [maker, approver, third] = [
           await memberOf(partner, 'Mary Maker', 'Operator'),
@@ -109,7 +109,7 @@ suite('at the time of effect', async () => {
         await waiting.approve(third)
         assert.equal(await waiting.status(), 'Pending')
       })
-      test(`${name}: the request of a maker who was ${what} remains, and its approver is notified`, async () => {
+      test(`${name}: the request of a creator who was ${what} stays valid, and its approver sees that the creator has left`, async () => {
         const partner = await addHolding()
         const [maker, approver] = [
           await memberOf(partner, 'Mary Maker', 'Operator'),
@@ -125,7 +125,7 @@ suite('at the time of effect', async () => {
     }
 })
 
-suite('by day', async () => {
+suite('daily sum', async () => {
   const service = await useModules()
   const other = await service.anotherProcess()
 
@@ -140,7 +140,7 @@ suite('by day', async () => {
     return rows.map(({ used }) => used)
   }
 
-  test('a payout that would exceed the daily sum waits, a smaller payout is still sent, and the next day begins at zero', async () => {
+  test('a payout that would exceed the daily sum needs an approval, a smaller one does not, and the next day begins at zero', async () => {
     const partner = await addHolding()
     assert.equal(await statusOf(partner, '60.00'), 'Pending')
     const { payout } = await pay(service, partner, '40.01')
@@ -168,7 +168,7 @@ suite('by day', async () => {
     assert.deepEqual(await usedOf(partner), [90_00n])
   })
 
-  test('a payout that ends without a settlement gives its amount back to the daily sum', async () => {
+  test('a payout that ends without a settlement is subtracted from the daily sum', async () => {
     const partner = await addHolding()
     const { payout } = await pay(service, partner, '100.00')
     assert.equal(await statusOf(partner, '1.00'), 'PendingApproval')
@@ -201,7 +201,7 @@ suite('by day', async () => {
   })
 })
 
-suite('by signature', async () => {
+suite('API keys that the team created', async () => {
   const service = await useModules()
 
   test('an API key that the team created cannot approve, and its creator cannot approve its payouts', async () => {
@@ -241,7 +241,7 @@ suite('by signature', async () => {
   })
 })
 
-suite('by payee', async () => {
+suite('payee verification', async () => {
   const service = await useModules()
 
   const addHolding = (payeeMismatch = true) => addApprovers(service, { payeeMismatch, aboveAmount: 500_00n }, 1_000_00n)
@@ -266,7 +266,7 @@ suite('by payee', async () => {
     assert.equal(await service.payoutLife.payeeChecked(reported, payee), true)
   }
 
-  test('after a bank has found another name, payouts wait until people release or withdraw them, or the name is corrected', async () => {
+  test('after a bank reports another name, payouts wait until people approve or reject them, or a bank confirms the name', async () => {
     const partner = await addHolding()
     const { partnerId, second } = partner
     assert.equal((await payOne(partner)).status, 'Pending')

@@ -114,7 +114,7 @@ test('concurrent approvals and cancellations in two processes leave the approved
   }
 })
 
-test('the refusal states the maximum, the remaining amount and its end, and another person can approve', async () => {
+test('the refusal states the maximum, the remaining amount and the time of its reset, and another person can approve', async () => {
   const partner = await addHolding()
   const { second, third } = partner
   const first = await waitingOf(partner, '60.00')
@@ -133,7 +133,7 @@ test('the refusal states the maximum, the remaining amount and its end, and anot
   assert.deepEqual(await usedOf(second), [100_00n])
 })
 
-test('a rotated credential and a renamed account keep the sum of their person', async () => {
+test('a rotated credential and a renamed account count towards the sum of the same person', async () => {
   const partner = await addHolding()
   const { second, personOf } = partner
   assert.equal(await approve(second, await waitingOf(partner, '60.00')), 'Pending')
@@ -155,7 +155,7 @@ test('approvals by passkey, code and service account count, and rejections do no
   assert.deepEqual(await usedOf(second), [100_00n])
 })
 
-test('a payout that ends without a settlement gives its amount back to the day of its approval, exactly once', async () => {
+test('a payout that ends without a settlement is subtracted from the day of its approval, exactly once', async () => {
   const partner = await addHolding({ perPersonAmount: 10_000_00n })
   const { partnerId, second } = partner
   const cancelled = await waitingOf(partner, '60.00')

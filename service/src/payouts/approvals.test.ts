@@ -43,7 +43,7 @@ const approvalOf = (partnerId: string, id: string) =>
   service.db.row<{ decision: string | null; decidedName: string | null; reason: string | null }>(sql`
     select decision, decided_name, reason from payouts.approvals where partner_id = ${partnerId} and payout_id = ${id}`)
 
-test('a payout above the amount waits with its money reserved, and every replay reports it', async () => {
+test('a payout above the amount awaits approval with its money reserved, as every replay reports', async () => {
   const partner = await addHolding()
   const { partnerId, second } = partner
   assert.equal((await pay(service, partner, '100.00')).payout.status, 'Pending')
@@ -316,7 +316,7 @@ test('a rule can be set, replaced and removed, and waiting payouts still wait', 
   assert.equal((await service.payouts.approve(second, payout.id)).status, 'Pending')
 })
 
-test("the text to sign has the amount, the payee's digest and the person, for a second person while the payout waits", async () => {
+test("the text to sign contains the amount, the payee's digest and the signer, and is only for a second person while the payout waits", async () => {
   const partner = await addHolding()
   const { partnerId, caller, second } = partner
   const { payout } = await pay(service, partner, '100.01')

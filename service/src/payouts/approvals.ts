@@ -216,7 +216,7 @@ type Requester = { readonly requestedBy: string; readonly requestedName: string 
 
 export type BulkDecision = {
   readonly decided: number
-  /** Payouts that were refused while the others moved. */
+  /** Payouts whose approval was refused, while the others were decided. */
   readonly refused: readonly { readonly payoutId: string; readonly refusal: Refusal }[]
 }
 
@@ -253,7 +253,7 @@ export function createBulkApprovals(deps: Deps): BulkApprovals {
   const waitingFor = async (caller: Caller, bulkId: string): Promise<BulkAwaitingApproval> => {
     const waiting = await readWaiting(deps, caller.partnerId, bulkId)
     if (waiting === undefined)
-      throw new Refusal('payout_not_awaiting_approval', 'No payout of the bulk waits for an approval.')
+      throw new Refusal('payout_not_awaiting_approval', 'No payout of the bulk awaits approval.')
     for (const requester of waiting.requesters) requireSecondPerson(caller, requester)
     return waiting
   }
@@ -263,7 +263,7 @@ export function createBulkApprovals(deps: Deps): BulkApprovals {
     if (length !== payouts)
       throw new Refusal(
         'payout_not_awaiting_approval',
-        `${length} payouts of the bulk wait, not ${payouts}. Read them again.`,
+        `${length} payouts of the bulk await approval, not ${payouts}. Read the bulk again.`,
       )
     return waiting
   }
@@ -340,7 +340,7 @@ async function readWaiting(
   }
 }
 
-/** Lists the leaves of the tree. The salts of the payees are created when a tree is first needed. */
+/** Lists the leaves of the Merkle tree. The salts of the payees are created when a tree is first needed. */
 async function readItems({ db }: Deps, { payouts }: BulkAwaitingApproval): Promise<readonly BulkApprovalItem[]> {
   const [first] = payouts
   if (first === undefined) return []
@@ -391,7 +391,7 @@ async function createEvidence(
   if (ownJson<BulkApprovalSnapshot>(confirmation.snapshot).payouts !== hex(root))
     throw new Refusal(
       'payout_not_awaiting_approval',
-      'The waiting payouts have changed since they were signed. Read them again.',
+      'The payouts that await approval have changed since they were signed. Read and sign them again.',
     )
   return (index) => {
     const [item, path] = [items[index], paths[index]]
@@ -399,7 +399,7 @@ async function createEvidence(
   }
 }
 
-/** Finds the daily maximum that all payouts together would exceed. */
+/** Finds the daily maximum that the approval of all payouts together would exceed. */
 const findExceededByAll = (
   deps: Deps,
   { serviceAccountId: id, name }: Caller,
@@ -415,7 +415,7 @@ function refuseTooMuch({ currency, most, left, resetsAt, counted }: BeyondMaximu
   )
 }
 
-/** Decides each payout. Payouts that have moved in the meantime are not counted. */
+/** Decides each payout. Payouts whose status has changed in the meantime are not counted. */
 async function decideAll(
   { payouts }: BulkAwaitingApproval,
   move: (payout: PayoutRow, index: number) => Promise<boolean>,

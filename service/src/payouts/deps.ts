@@ -47,7 +47,7 @@ export type PayoutsDeps = {
   readonly rates: Pick<Rates, 'converter'>
   readonly quotes: Pick<QuoteAcceptances, 'lockOpen' | 'look' | 'markAccepted'>
   readonly life: Pick<PayoutLife, 'approve' | 'cancel' | 'decline'>
-  /** Most payouts that share a transaction; undefined: the default. Benchmarks measure other sizes. */
+  /** Maximum number of payouts in one transaction; undefined: the default. Benchmarks measure other sizes. */
   readonly payoutsPerBatchMax?: number | undefined
   /** The setting DUPLICATE_PAYMENT_DAYS. */
   readonly duplicateDays: number

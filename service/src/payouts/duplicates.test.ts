@@ -179,7 +179,7 @@ suite('earlier payouts', async () => {
   })
 })
 
-suite('payouts with refusal of duplicates', async () => {
+suite('payouts that refuse duplicates', async () => {
   const service = await useModules()
   type Fields = { readonly amount?: string; readonly reference?: string; readonly idempotencyKey?: string }
   const bodyOf = (
@@ -202,7 +202,7 @@ suite('payouts with refusal of duplicates', async () => {
       return outcome.reason instanceof Refusal ? outcome.reason.code : String(outcome.reason)
     })
 
-  test('the second payout is refused, names the first payout, takes nothing and leaves its key unused', async () => {
+  test('the second payout is refused with the id of the first, reserves nothing and leaves its key unused', async () => {
     const partner = await addPartner(service, 100_00n)
     const { payout } = await create(partner)
     const before = await balanceOf(service, partner.partnerId)
@@ -276,7 +276,7 @@ suite('payouts with refusal of duplicates', async () => {
     assert.deepEqual(await Promise.all([first, second]), ['made', 'possible_duplicate'])
   })
 
-  test('if the first payout of a batch cannot be paid, its duplicate is judged again', async () => {
+  test('if the first payout of a batch cannot be paid, its duplicate is checked again', async () => {
     const partner = await addPartner(service, 5_00n)
     assert.deepEqual(await outcomesOf([create(partner), create(partner)]), ['insufficient_funds', 'insufficient_funds'])
   })

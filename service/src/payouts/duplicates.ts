@@ -47,7 +47,7 @@ export type ListDuplicates = PossibleDuplicates & {
 
 /**
  * Finds the duplicates of each candidate, in order. Needs one statement for payouts and at most two for orders. `at`:
- * when the candidates are paid.
+ * the time at which the candidates are paid.
  */
 export type FindDuplicates = (
   tx: Tx,

@@ -1,4 +1,4 @@
-/** Dry run of many payouts: judges them in order like a batch of acceptance, and writes nothing. */
+/** Dry run of many payouts: checks them in order like a batch of acceptance, and writes nothing. */
 import { Refusal } from '../kernel/api/index.ts'
 import type { Currency, Minor } from '../kernel/index.ts'
 import { availableIn, fitsRead, createFundsCheck } from '../ledger/index.ts'
@@ -22,7 +22,7 @@ export type JudgedCall = {
 }
 
 export type JudgedBatch = {
-  /** Judgements in the order of the calls. */
+  /** Results in the order of the calls. */
   readonly calls: readonly JudgedCall[]
   /** Money that the calls without a refusal take with their fees, and the available money, by currency. */
   readonly funds: readonly {
@@ -35,7 +35,7 @@ export type JudgedBatch = {
   }[]
 }
 
-/** `unsaved`: payees that do not exist yet. Calls name them by the ids given here. */
+/** `unsaved`: payees that do not exist yet. Calls refer to them by the ids given here. */
 export type JudgeAll = (calls: readonly PayoutCall[], unsaved: readonly Payee[]) => Promise<JudgedBatch>
 
 export function createJudgeAll(deps: PayoutsDeps): JudgeAll {

@@ -80,11 +80,14 @@ export type PayoutLife = {
   readonly claimAgain: (connector: string, payouts: readonly store.DuePayout[]) => Promise<readonly PayoutClaim[]>
   /** Selects those of these payouts that no worker has begun and that are not held. */
   readonly free: (due: readonly store.DuePayout[]) => Promise<readonly store.DuePayout[]>
-  /** Claims and begins a payout with one write. Undefined: another worker has it, or it is no longer due as it was read. */
+  /**
+   * Claims and begins a payout with one write. Undefined: another worker has it, or its due time has changed since it
+   * was read.
+   */
   readonly beginDue: (payout: store.DuePayout, leaseId: string) => Promise<PayoutClaim | undefined>
   /**
-   * Screens claims. Returns those that may be sent, and those whose bank is only asked. The others wait for a decision
-   * about a name, or are stopped: Pending -> Failed.
+   * Screens claims. Returns those that may be sent, and those about which the bank is only asked. The others wait for a
+   * decision about a name, or are stopped: Pending -> Failed.
    */
   readonly screen: (claims: readonly PayoutClaim[]) => Promise<ScreenedClaims>
   /**
@@ -191,7 +194,7 @@ export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
   }
 }
 
-/** Gives claims of Swift payouts the address that their payee got later. */
+/** Adds to claimed SWIFT payouts the address that their payee got after acceptance. */
 async function withAddresses(
   { db, beneficiaries }: PayoutLifeDeps,
   attempts: readonly PayoutClaim[],
@@ -405,14 +408,11 @@ const createEndByStatement =
     const { status, rail, connector } = present(payout, `no payout ${id}`)
     // A chain reports its own transfers, and a worker credits internal accounts.
     if (rail === 'Wallet' || connector === internalConnectorId)
-      throw new Refusal(
-        'validation_failed',
-        'No bank has the payout. Only a payout that is at a bank can be ended by hand.',
-      )
+      throw new Refusal('validation_failed', 'No bank has the payout. Only a payout at a bank can be ended manually.')
     if (status !== 'Sent')
       throw new Refusal(
         'validation_failed',
-        `The payout is ${status}: only a payout that waits at the bank can be ended by hand.`,
+        `The payout is ${status}. Only a payout that is Sent can be ended manually.`,
       )
     const named = { partnerId, instructionId: id, report: { connector, notificationId: `word ${newId()}` } }
     const failure = { errorKey: 'BankRejection', details: 'The bank did not execute the payment.' } as const

@@ -217,7 +217,7 @@ export type PayoutFailure = {
 
 /** Step of a worker under its lease. Changes nothing once another worker has the lease. */
 type UnderLease =
-  /** `dueAt`: the payout has no lease. The attempt takes it if the payout is still due as it was read. */
+  /** `dueAt`: the payout has no lease. The attempt takes the lease if the due time has not changed since the read. */
   | { readonly kind: 'attempt'; readonly dueAt?: Date }
   | { readonly kind: 'unreachable' }
   | { readonly kind: 'kept'; readonly until: Date }
@@ -288,8 +288,8 @@ export function actorOf(trigger: PayoutTrigger): Actor {
 }
 
 /**
- * Reports whether a trigger still holds under the lock: the lease is not lost, the report is not a repetition, and the
- * approval is not too late.
+ * Reports whether a trigger is still valid under the lock: the lease is not lost, the report is not a repetition, and
+ * the approval is not too late.
  */
 export function holds(payout: store.PayoutRow, trigger: PayoutTrigger, now: Date): boolean {
   const { leaseId, approvalExpiresAt } = payout
@@ -307,7 +307,7 @@ export function holds(payout: store.PayoutRow, trigger: PayoutTrigger, now: Date
 
 type ReportOfPayout = PayoutTrigger & ReportTrigger
 
-/** Returns the notification by which the bank reported the same before. */
+/** Returns the id of the notification with which the bank has already reported the same. */
 const reportedBy = ({ settledBy, endedBy }: store.PayoutRow, { kind }: ReportOfPayout): string | null =>
   kind === 'settled' ? settledBy : endedBy
 
@@ -319,7 +319,7 @@ export function kindOf({ amount }: store.PayoutRow, trigger: PayoutTrigger) {
 
 /**
  * Reports whether a report does not belong to its payout: another bank carries the payout; the currency differs; the
- * report names no money; or another notification reported the same before, so that this money moved in addition.
+ * report names no money; or another notification has already reported the same, so that this money moved in addition.
  */
 export function isForeign(payout: store.PayoutRow, trigger: ReportOfPayout): boolean {
   const { connector, money } = trigger.report

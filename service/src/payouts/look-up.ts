@@ -219,7 +219,7 @@ function ibanOf({ caller, payee }: PayoutCall, payees: ReadonlyMap<string, Payee
 
 type Movement = Parameters<PayoutsDeps['ledger']['accountsOf']>[1][number]
 
-/** Lists the movements of calls, with the fees that the last read rules charge. */
+/** Lists the movements of calls, with the fees that apply by the rules read last. */
 const movementsOfAll = (
   calls: readonly PayoutCall[],
   choose: PayoutsDeps['chooseConnector'],

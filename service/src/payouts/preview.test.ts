@@ -108,7 +108,7 @@ suite('preview', async () => {
     assert.equal(await stateOf(partnerId), before)
   })
 
-  test('each limit has its own verdict, by the amount counted at the time', async () => {
+  test('each limit has its own verdict, which includes the amount counted so far', async () => {
     const partner = await addPartner(service, 1000_00n)
     const { partnerId } = partner
     const set = (scope: 'partner' | 'customer', period: 'payment' | 'day', amount: bigint) =>
@@ -139,7 +139,7 @@ suite('preview', async () => {
     assert.equal(await stateOf(partnerId), before)
   })
 
-  test('the first rule that fails is the refusal of create', async () => {
+  test('create refuses with the code of the first rule that fails in the preview', async () => {
     const partner = await addPartner(service, 5_00n)
     const { partnerId, caller } = partner
     const pounds = await service.beneficiaries.create(partnerId, {
@@ -171,13 +171,13 @@ suite('preview', async () => {
     }
   })
 
-  test('an amount or a currency that no payout may have is refused as at create', async () => {
+  test('an amount or a currency that no payout may have is refused as it is at create', async () => {
     const partner = await addPartner(service)
     await assert.rejects(previewOf(partner, { amount: '0.001' }), { code: 'validation_failed' })
     await assert.rejects(previewOf(partner, { currency: 'JPY' }), { code: 'currency_not_supported' })
   })
 
-  test('a key is unused, or the preview names the payout that the same request would replay', async () => {
+  test('an unused key passes, and for a used key the preview shows the payout that the same request would replay', async () => {
     const partner = await addPartner(service, 10_00n)
     const idempotencyKey = newId()
     assert.equal((await verdictsOf(partner, { idempotencyKey }))['idempotencyKey'], 'passed')
@@ -188,7 +188,7 @@ suite('preview', async () => {
     assert.match(ofKey?.detail ?? '', new RegExp(payout.reference))
   })
 
-  test("the preview shows this partner's last result for the payee's name and account, but the result refuses nothing", async () => {
+  test("the preview shows this partner's last result for the payee's name and account, and the payout is still accepted", async () => {
     const [partner, stranger] = [await addPartner(service, 1_000_00n), await addPartner(service, 1_000_00n)]
     const { partnerId, beneficiary } = partner
     const checked = async (payee: 'match' | 'close_match' | 'no_match' | 'unchecked') => {
@@ -214,7 +214,7 @@ suite('preview', async () => {
     assert.equal(await told(partner), 'notApplicable', 'another name was not checked')
   })
 
-  test("the funds rule names whose money pays: everyone's in a pooled balance, the customer's in a segregated balance", async () => {
+  test("the funds rule states whose money pays: everyone's in a pooled balance, the customer's in a segregated balance", async () => {
     const partner = await addPartner(service, 10_00n)
     const detail = async () => (await previewOf(partner)).verdicts.find(({ rule }) => rule === 'funds')?.detail ?? ''
     assert.match(await detail(), /money of all customers and yours/)
@@ -276,7 +276,7 @@ suite('rails', async () => {
     assert.deepEqual(await balanceOf(service, partner.partnerId), { posted: 100_00n, reserved: 0n, available: 100_00n })
   })
 
-  test('with a BIC the payout is sent by SWIFT, at the SWIFT fee, wherever the rail is shown', async () => {
+  test('with a BIC the payout is sent by SWIFT at the SWIFT fee, and preview, payout and transaction show that rail', async () => {
     const partner = await addPartner(service, 1_000_00n)
     const { partnerId } = partner
     const rule = { partnerId, currency: 'EUR', basisPoints: 0, minAmount: 0n, maxAmount: null } as const
@@ -316,7 +316,7 @@ suite('rails', async () => {
     }
   })
 
-  test('the rail chooses the connector: without a SWIFT bank SEPA payouts continue', async () => {
+  test('the rail determines the connector: without a SWIFT bank SEPA payouts continue', async () => {
     const partner = await addPartner(service, 100_00n)
     const beneficiaryId = await payee(partner, 'SA0380000000608010167519', 'RJHISARI')
     const { code, detail } = await refusalOf(pay(withoutSwift, partner, '10.00', { beneficiaryId }))
@@ -348,7 +348,7 @@ suite('rails', async () => {
   })
 })
 
-suite('exchanges', async () => {
+suite('payouts with a quote', async () => {
   const service = await useModules()
   await service.rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate: { digits: 125n, scale: 2 } } })
 

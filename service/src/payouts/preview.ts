@@ -1,4 +1,4 @@
-/** Dry run: judges a payout by the rules of acceptance now, and writes nothing. */
+/** Dry run: checks a payout by the current rules of acceptance, and writes nothing. */
 import type { payouts as wire } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
 import { type Currency, type Minor, present } from '../kernel/index.ts'
@@ -61,7 +61,7 @@ export type Preview = {
 }
 
 const notApplicable = (rule: string): Verdict => ({ rule, verdict: 'notApplicable' })
-/** Holds of rules that judge more than the request. */
+/** Holds of rules that check more than the request. */
 const holdsOfRules: Readonly<Record<string, Hold['kind']>> = {
   walletOwnership: 'walletOwnership',
   country: 'country',
@@ -79,7 +79,7 @@ export function toVerdict(rule: string, judgement: Judgement): Verdict {
   return { rule, ...failed, ...(kind === undefined ? {} : { hold: { kind, by: null } }) }
 }
 
-/** Creates the verdict of a rule. A rule that begins later does not fail yet, and names its start. */
+/** Creates the verdict of a rule. A rule that takes effect later does not fail yet, and states its date. */
 function ruleVerdict({ name, judge, coming }: (typeof payoutRules)[number], judged: JudgedPayout): Verdict {
   const verdict = toVerdict(name, judge(judged))
   const detail = verdict.verdict === 'passed' ? coming?.(judged) : undefined
@@ -158,7 +158,7 @@ async function payerDataText(
   return { rule: 'payer', verdict: 'passed', detail }
 }
 
-/** Judges the idempotency key. The key of an earlier identical request returns that payout again. */
+/** Checks the idempotency key. The key of an earlier identical request returns that payout again. */
 function keyVerdict(call: PayoutCall, { payouts }: LookedUp): Verdict {
   const rule = 'idempotencyKey'
   const key = callMapKey(call)
@@ -167,10 +167,14 @@ function keyVerdict(call: PayoutCall, { payouts }: LookedUp): Verdict {
   if (known === undefined) return { rule, verdict: 'passed' }
   const replayed = catchRefusal(() => replayRow(known, call.requestFingerprint))
   if (replayed instanceof Refusal) return toVerdict(rule, replayed)
-  return { rule, verdict: 'passed', detail: `The request repeats ${known.reference}, which would be returned.` }
+  return {
+    rule,
+    verdict: 'passed',
+    detail: `The same request has already created ${known.reference}, which would be returned.`,
+  }
 }
 
-/** Judges possible duplicates. They are only a warning, unless the request refuses duplicates. */
+/** Checks for possible duplicates. They are only a warning, unless the request refuses duplicates. */
 function duplicateVerdict({ refusesDuplicates }: PayoutCall, repeated: PossibleDuplicates): Verdict {
   const rule = 'duplicate'
   const refusal = refuseDuplicate(repeated)
@@ -207,7 +211,7 @@ function coolingOffVerdict({ coolingOff: from }: ControlledPayout): Verdict {
   return { ...toVerdict(rule, refuseCoolingOff(from)), hold: { kind: 'coolingOff', by: from } }
 }
 
-/** Adds whose money pays: a segregated balance may refuse a payout that a pooled one covers. */
+/** Adds to a verdict whose money pays: a segregated balance may refuse a payout that a pooled one covers. */
 function addPayer(verdict: Verdict, { customerId }: ControlledPayout, segregated: boolean | undefined): Verdict {
   if (segregated === undefined) return verdict
   const own = customerId === null ? 'Only your own money pays' : `Only the money of the customer ${customerId} pays`
@@ -217,7 +221,7 @@ function addPayer(verdict: Verdict, { customerId }: ControlledPayout, segregated
   return { ...verdict, detail: verdict.detail === undefined ? whose : `${verdict.detail} ${whose}` }
 }
 
-/** Judges the approval rule. It never fails, because a payout that waits is accepted. */
+/** Creates the verdict of the approval rule. It never fails, because a payout that waits is accepted. */
 function approvalVerdict({ approval }: ControlledPayout): Verdict {
   if (approval === null) return notApplicable('approval')
   const detail = `${approval.because} It waits for the approval of a second person.`
@@ -226,14 +230,19 @@ function approvalVerdict({ approval }: ControlledPayout): Verdict {
   return { rule: 'approval', verdict: 'passed', detail, ...(amounts && { amounts }), hold }
 }
 
-/** Judges whether the connector can send the payment. If not, the service still accepts the payment, which then fails. */
+/**
+ * Checks whether the connector can send the payment. If not, the service still accepts the payment, which then fails.
+ */
 function reachVerdict(forecast: Forecast | undefined): Verdict {
   if (forecast === undefined) return notApplicable('reach')
   if (forecast.possible) return { rule: 'reach', verdict: 'passed' }
   return { rule: 'reach', verdict: 'failed', code: forecast.errorKey, detail: forecast.details }
 }
 
-/** Judges the earlier payee check. Its result does not refuse the payout, because a bank checks each payment again. */
+/**
+ * Creates the verdict of the earlier payee check. Its result does not refuse the payout, because a bank checks each
+ * payment again.
+ */
 function payeeCheckVerdict({ payeeCheck }: ControlledPayout): Verdict {
   const rule = 'payeeCheck'
   if (payeeCheck === null) return notApplicable(rule)

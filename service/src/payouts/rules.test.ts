@@ -63,7 +63,7 @@ test('each status has exactly these transitions', () => {
   assert.deepEqual(Object.fromEntries(payoutLifecycle.statuses.map((status) => [status, leaving(status)])), expected)
 })
 
-test('the reserve and the transaction of a payout end together', () => {
+test('a payout keeps its reserve in exactly the unfinished statuses', () => {
   const states = checkSoundness(payoutLifecycle)
   const held = [...states]
     .filter(([, each]) => each.some(({ reserve }) => reserve === 'held'))

@@ -51,12 +51,12 @@ export const fxFingerprint = (request: {
   readonly reference: string | null
 }): string => JSON.stringify([request.quoteId.toLowerCase(), request.beneficiaryId.toLowerCase(), request.reference])
 
-/** Checks that an operation pays a currency: tokens have their own operation. Refuses: currency_not_supported. */
+/** Checks that an operation supports a currency: tokens have their own operation. Refuses: currency_not_supported. */
 export function requirePaidBy(operation: PayoutOperation, currency: Currency, pointer = '/currency'): void {
   const isPaid = (code: string) => isFiat(code) === (operation !== 'createTokenPayout')
   if (isPaid(currency)) return
   const message = `must be one of ${Object.keys(currencies).filter(isPaid).join(', ')}`
-  throw new Refusal('currency_not_supported', `This operation does not pay ${currency}.`, {
+  throw new Refusal('currency_not_supported', `This operation does not support ${currency}.`, {
     errors: [{ pointer, code: 'invalid_value', message }],
   })
 }

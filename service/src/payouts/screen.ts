@@ -65,7 +65,7 @@ export async function subjectOfPayout(tx: Tx, partnerId: string, id: string): Pr
   return { names: [], account: null, countries: payout.beneficiaryId === null ? countriesOf(payout) : [], texts }
 }
 
-/** `attempted`: the bank may have the payout. The worker asks the bank, and does not send the payout again. */
+/** `attempted`: the bank may have the payout. The worker asks the bank about it, and does not send it again. */
 export type ScreenedClaims = { readonly cleared: readonly PayoutClaim[]; readonly attempted: readonly PayoutClaim[] }
 type ScreenedClaim<Payout = PayoutClaim> = { readonly claim: Payout; readonly hold: Hold | undefined }
 
@@ -88,7 +88,10 @@ async function readHolds<Payout extends store.PayoutRow>(
   return payouts.map((claim, index) => ({ claim, hold: strictestHold((parties[index] ?? []).map(holdOf)) }))
 }
 
-/** Selects the payouts that no worker has begun and that were never held. */
+/**
+ * Selects the payouts that no worker has begun, that were never held, and that neither screening nor monitoring holds
+ * now.
+ */
 export async function free(deps: PayoutLifeDeps, due: readonly store.DuePayout[]): Promise<readonly store.DuePayout[]> {
   const screened = await readHolds(
     deps,

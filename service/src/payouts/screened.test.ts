@@ -202,7 +202,7 @@ suite('names', async () => {
 
   for (const [what, evade] of Object.entries(evasions))
     for (const isFound of [false, true])
-      test(`${what} releases no payout, ${isFound ? 'after' : 'before'} the hit is found`, async () => {
+      test(`${what} does not release a payout, ${isFound ? 'after' : 'before'} the hit is found`, async () => {
         const made = await payoutTo(listed)
         if (isFound) await screen()
         await evade(made)
@@ -365,7 +365,7 @@ suite('texts and countries', async () => {
   const subjects = async () =>
     (await service.db.rows<{ id: string }>(sql`select id from screening.subjects where kind = 'payout'`)).length
 
-  test('a payout whose reference has a listed IMO number waits for two people, and other references are not screened', async () => {
+  test('a payout whose reference has a listed IMO number needs a decision by two people, and other references are not screened', async () => {
     const before = await subjects()
     const plain = (await pay(service, partner, '10.00', { reference: 'Invoice 9999993' })).payout
     const other = (await pay(service, partner, '10.00', { reference: 'Freight IMO 9074729' })).payout
@@ -397,7 +397,7 @@ suite('texts and countries', async () => {
     assert.equal(await statusOf(held), 'Sent')
   })
 
-  test('a name next to a word for a vessel needs one person; once confirmed, the payout is frozen and cannot be cancelled', async () => {
+  test('a name next to a word for a vessel needs a decision by one person; once confirmed, the payout is frozen and cannot be cancelled', async () => {
     const { payout } = await pay(service, partner, '10.00', { reference: 'Charter of MV Northern Velmora' })
     await submit()
     await screenAll(service)
@@ -413,7 +413,7 @@ suite('texts and countries', async () => {
     assert.equal(await statusOf(next), 'Sent')
   })
 
-  test('a list that is loaded while a payout waits screens it again, and an open hit is kept without its entry', async () => {
+  test('a waiting payout is screened again when a list is loaded, and an open hit stays when its entry leaves the list', async () => {
     const { payout } = await pay(service, partner, '10.00', { reference: 'MV Northern Velmora IMO 9999993' })
     await submit()
     await screenAll(service)
@@ -439,7 +439,7 @@ suite('texts and countries', async () => {
     assert.deepEqual(await openHits(payout.id), [], 'what has left is not compared again')
   })
 
-  test('a version that reads more of a list loads the same file again', async () => {
+  test('a file is loaded again by a version that reads more of its fields', async () => {
     const list = await readSanctionsList(sample())
     const later = { ...list, publishedAt: new Date(list.publishedAt.getTime() + 9 * 86_400_000), hash: 'same' }
     const poorer = later.entries.map(({ craft: _craft, ...entry }) => entry)
@@ -505,7 +505,7 @@ suite('texts and countries', async () => {
     assert.deepEqual((await depositState(service, reference.partner.partnerId)).statuses, ['Screening'])
   })
 
-  test('a payee and a customer named like a listed vessel are hits like other names', async () => {
+  test('a payee and a customer whose names contain the name of a listed vessel are hits', async () => {
     const payee = await service.beneficiaries.create(partner.partnerId, {
       ...{ iban: 'DE89370400440532013000', currency: 'EUR', name: 'Owners of the vessel Northern Velmora' },
     })

@@ -13,7 +13,7 @@ import { useModules } from '../../../test/support/fixture.ts'
 import { refused } from '../../../test/support/refusals.ts'
 import { submitDuePayouts } from '../banks/settlement/index.ts'
 
-suite('verbs', async () => {
+suite('operations', async () => {
   const service = await useModules()
   const partner = await addPartner(service, 1_000_000n)
 
@@ -55,7 +55,7 @@ suite('verbs', async () => {
     assert.deepEqual([await payouts('Rent'), await payouts(payout.reference)], [both, [payout.reference]])
   })
 
-  test('each refusal names its field and writes nothing', async () => {
+  test('each refusal points to its field and writes nothing', async () => {
     const other = await addPartner(service, 1000n)
     const pounds = await service.beneficiaries.create(partner.partnerId, {
       name: 'Joan',
@@ -314,7 +314,7 @@ suite('retries', async () => {
     service.db.transaction((tx) => service.payouts.retry(tx, partnerId, id))
   const read = (id: string) => service.payouts.get(partner.partnerId, id)
 
-  test('two concurrent retries of a payout with an unknown outcome cause one attempt, which only asks the bank', async () => {
+  test('two concurrent retries of a payout with an unknown outcome cause one attempt, which only queries the bank', async () => {
     const { payout } = await pay(service, partner, '10.00')
     isSilent = true
     await retry(payout.id)
@@ -336,18 +336,18 @@ suite('retries', async () => {
     const [claim] = await service.payoutLife.claim('sandbox', [partner.partnerId], 1)
     assert.equal(claim?.id, payout.id)
     const { dueAt } = await read(payout.id)
-    await assert.rejects(retry(payout.id), { detail: /^An attempt is running until/ })
+    await assert.rejects(retry(payout.id), { detail: /^An attempt is in progress\. Retry after / })
     assert.deepEqual((await read(payout.id)).dueAt, dueAt, 'the lease is not shortened')
     const stranger = await addPartner(service)
     await assert.rejects(retry(payout.id, stranger.partnerId), { code: 'not_found' })
     await assert.rejects(retry(newId()), { code: 'not_found' })
     service.clock.advance(600_000)
     await submitDuePayouts(service.settlement)
-    await assert.rejects(retry(payout.id), { detail: 'The payout is Sent: no attempt follows.' })
+    await assert.rejects(retry(payout.id), { detail: 'The payout is Sent and has no further attempt.' })
   })
 })
 
-suite('types of accounts', async () => {
+suite('account types', async () => {
   const service = await useModules()
 
   test('a payout keeps the account type that its payee had at acceptance', async () => {

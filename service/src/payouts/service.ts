@@ -79,13 +79,13 @@ export type Payouts = {
   /** Creates an acceptance for transactions of another module. Each caller needs its own, because it remembers its batches. */
   readonly acceptance: () => Acceptance
   /**
-   * Judges a request as `create` would now, rule by rule. Writes nothing. Refuses: validation_failed (amount,
+   * Checks a request as `create` would now, rule by rule. Writes nothing. Refuses: validation_failed (amount,
    * currency), currency_not_supported (a currency that the service does not have).
    */
   readonly preview: (caller: Caller, body: BodyOf<'previewFiatPayout'>, ip: string) => Promise<Preview>
-  /** Judges many calls like one batch of acceptance, with as many statements. Writes nothing. */
+  /** Checks many calls like one batch of acceptance, with as many statements. Writes nothing. */
   readonly judgeAll: JudgeAll
-  /** Judges a request as `createFx` would now. Refuses: not_found (quoteId). */
+  /** Checks a request as `createFx` would now. Refuses: not_found (quoteId). */
   readonly previewFx: (caller: Caller, body: BodyOf<'previewFxPayout'>, ip: string) => Promise<FxPreview>
   /** Finds earlier payouts and standing orders that payments may repeat, and payments of one list that may repeat each other. */
   readonly duplicatesOf: FindDuplicates
@@ -102,7 +102,7 @@ export type Payouts = {
   readonly notes: (partnerId: string, payouts: readonly store.PayoutRow[]) => Promise<ReadonlyMap<string, string>>
   /** Writes or deletes the note about a payout. Refuses: not_found. */
   readonly setNote: (caller: Caller, idOrReference: string, note: string | undefined) => Promise<PayoutNote>
-  /** Reads payouts by id, in no order. */
+  /** Reads payouts by id, in no particular order. */
   readonly byIds: typeof store.payoutsByIds
   /** Finds the payout of a request with this key. */
   readonly byKey: (tx: Tx, key: store.PayoutKey) => Promise<store.PayoutRow | undefined>
@@ -123,7 +123,7 @@ export type Payouts = {
   readonly waitingApprovals: WaitingApprovals
   /** Finds which of these payouts and bulks wait for an approval, by id. */
   readonly waitingAmong: typeof waitingAmong
-  /** Finds payouts for the operator. */
+  /** Finds payouts of a partner for the operator. */
   readonly find: FindPayouts
   readonly retry: RetryPayout
   /** Reads the verification of payee that preceded a payout. Refuses: not_found (the payout, or no earlier verification). */
@@ -291,7 +291,10 @@ const createCancel =
     const row = await get(partnerId, id)
     if (isCancelled || row.status === 'Cancelled') return row
     if (isFrozen) throw new Refusal('payout_not_cancellable', 'The payout can no longer be cancelled.')
-    throw new Refusal('payout_not_cancellable', `The payout is ${row.status}: it has already begun.`)
+    throw new Refusal(
+      'payout_not_cancellable',
+      `The payout is ${row.status}. Only a payout that is Pending or PendingApproval can be cancelled.`,
+    )
   }
 
 const createList =
@@ -491,8 +494,9 @@ export const payoutsOfAmount = (
   store.payoutsOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: payoutsOfAmountMax })
 
 /**
- * Makes the next attempt due now. The worker asks the bank before it sends anything, so that a retry is never a second
- * payment. Refuses: not_found, validation_failed (no attempt follows in its status, or one is running).
+ * Makes the next attempt due now. The worker asks the bank about the payout before it sends anything, so that a retry
+ * is never a second payment. Refuses: not_found, validation_failed (no attempt follows in its status, or one is
+ * running).
  */
 type RetryPayout = (tx: Tx, partnerId: string, id: string) => Promise<void>
 
@@ -505,9 +509,9 @@ const createRetry =
     if (state === undefined) throw notFound('payout')
     const { status, leaseId, dueAt } = state
     if (status !== 'Pending' && status !== 'Processing')
-      throw new Refusal('validation_failed', `The payout is ${status}: no attempt follows.`)
+      throw new Refusal('validation_failed', `The payout is ${status} and has no further attempt.`)
     if (leaseId !== null && dueAt !== null && dueAt > now)
-      throw new Refusal('validation_failed', `An attempt is running until ${dueAt.toISOString()}: wait for its end.`)
+      throw new Refusal('validation_failed', `An attempt is in progress. Retry after ${dueAt.toISOString()}.`)
   }
 
 // Payouts by quote: the quote is accepted and its money reserved in one transaction. They are not batched, because each
@@ -553,7 +557,7 @@ function createFxPayouts(deps: PayoutsDeps) {
 
 type FxPreview = Preview & { readonly quote: OpenQuote }
 
-/** Judges a request as `createFx` would now. The quote is a rule of its own. Refuses: not_found (quoteId). */
+/** Checks a request as `createFx` would now. A separate rule checks the quote. Refuses: not_found (quoteId). */
 const createFxPreview =
   ({ db, quotes }: PayoutsDeps, preview: (call: PayoutCall) => Promise<Preview>) =>
   async (caller: Caller, body: FxRequest, ip: string): Promise<FxPreview> => {

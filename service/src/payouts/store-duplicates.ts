@@ -69,7 +69,7 @@ export async function earlierPayouts(
   )
 }
 
-/** Keeps other requests of these partners that refuse duplicates waiting until the transaction ends. */
+/** Makes other requests of these partners that refuse duplicates wait until the transaction ends. */
 export async function lockDuplicateTurns(tx: Tx, partnerIds: readonly string[]): Promise<void> {
   // In the same order, so that two batches cannot deadlock.
   for (const partnerId of [...new Set(partnerIds)].toSorted()) {
@@ -106,7 +106,7 @@ export async function putNote(tx: Tx, row: NoteRow): Promise<void> {
       written_by_name = excluded.written_by_name, updated_at = excluded.updated_at`)
 }
 
-/** Reads the notes of these payouts, in no order. */
+/** Reads the notes of these payouts, in no particular order. */
 export function readNotes(tx: Tx, partnerId: string, payoutIds: readonly string[]): Promise<readonly NoteRow[]> {
   return tx.rows<NoteRow>(sql`/* payouts.readNotes */
     select ${columnList(noteColumns)} from payouts.notes where partner_id = ${partnerId} and payout_id = any(${[...payoutIds]}::uuid[])`)

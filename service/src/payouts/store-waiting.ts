@@ -73,7 +73,7 @@ export function oldestOfStatuses(
   )
 }
 
-/** Lists those of these payouts that may wait, in no order. */
+/** Lists those of these payouts that may wait, in no particular order. */
 export function unfinishedByIds(
   tx: Tx,
   partnerId: string,

@@ -112,7 +112,7 @@ test('each filter finds its payouts, newest first', async () => {
   assert.deepEqual(await references({ createdFrom: time(10), createdTo: time(13) }), ['r12', 'r11', 'r10'])
 })
 
-test('sums agree with the rows, up to their limit', async () => {
+test('sums agree with the rows, up to the limit of rows', async () => {
   assert.deepEqual(await sumPayouts(db, partnerId, { ...none, currency: 'GBP' }, 501), [
     { currency: 'GBP', count: 4n, amount: 400n },
   ])
@@ -122,7 +122,7 @@ test('sums agree with the rows, up to their limit', async () => {
   assert.deepEqual(await sumPayouts(db, partnerId, { ...none, currency: 'USD' }, 501), [])
 })
 
-test('pages of a filter by time follow one another', async () => {
+test('pages of a filter by time contain each payout once, newest first', async () => {
   const filter = { ...none, createdFrom: time(10), createdTo: time(110) }
   const seen: string[] = []
   for (let afterId: string | null = null; ;) {

@@ -263,7 +263,7 @@ export async function releaseLeases(tx: Tx, partnerId: string, now: Date): Promi
 const changeTypes = {
   partnerId: 'uuid',
   id: 'uuid',
-  /** The status that was judged under the lock. */
+  /** The status in which the payout was checked under the lock. */
   fromStatus: 'text',
   status: 'text',
   errorKey: 'text?',
@@ -474,7 +474,7 @@ export function readAttemptState(
 
 // Reads across payouts: their ages, candidates for reconciliation, and those that have not begun.
 
-/** Reads payouts by id, in no order. */
+/** Reads payouts by id, in no particular order. */
 export function payoutsByIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly PayoutRow[]> {
   return tx.rows<PayoutRow>(sql`/* payouts.payoutsByIds */
     select ${payoutColumns} from payouts.payouts where partner_id = ${partnerId} and id = any(${ids}::uuid[])`)

@@ -319,7 +319,7 @@ export function toJudgedPayout(
   }
 }
 
-/** Asks the connector. If it refuses the payment, the present day counts. */
+/** Creates the forecast of execution days by the connectors. If a connector refuses the payment, the day is today. */
 export const executionDayAt =
   ({ connectorOf }: Pick<PayoutsDeps, 'connectorOf'>, now: Date): ExecutionDay =>
   (connector, payment) => {

@@ -1,5 +1,5 @@
 /**
- * Holds of payments: why a payment waits or would be refused, what the partner reads about it, and what staff does. The
+ * Holds of payments: why a payment waits or would be refused, what the partner reads about it, and what staff do. The
  * table has one row for each kind; no other code writes a reason for a partner.
  */
 import type { ResponseOf } from '@partner-payments/wire'
@@ -83,7 +83,7 @@ export const partnerWords: Readonly<Record<HoldKind, PartnerWords>> = {
 }
 
 type HoldRow = {
-  /** The kind that the partner reads. */
+  /** The kind that is shown to the partner. */
   readonly told: HoldKind
   /** First step for staff. The runbook has the rest. */
   readonly staff: string
@@ -92,7 +92,7 @@ type HoldRow = {
 const decideHit = 'Decide the hit: screening show, screening decide.'
 const lookAtCase = 'Decide the case: case show, case propose.'
 
-/** All reasons, each by its true name. A reason without a row does not compile. */
+/** All holds. A kind of hold without a row does not compile. */
 export const holds = {
   approval: {
     told: 'Approval',
@@ -149,10 +149,10 @@ export const holds = {
   country: { told: 'Country', staff: 'screening country list shows the rules.' },
 } as const satisfies Readonly<Record<string, HoldRow>>
 
-/** `by`: null if it is not known. */
+/** `by`: the deadline or the expected end. Null: unknown. */
 export type Hold = { readonly kind: keyof typeof holds; readonly by: Date | null }
 
-/** Holds of money that a case keeps. */
+/** Hold of the money of a case, by kind of case. */
 export const holdsOfCases: Readonly<Record<CaseKind, Hold['kind']>> = {
   unknown_payment: 'unclear',
   contradiction: 'unclear',
@@ -182,7 +182,7 @@ export const holdsOfCases: Readonly<Record<CaseKind, Hold['kind']>> = {
   payer_data_missing: 'payerData',
 }
 
-/** Returns what a partner reads. A check of the operator has no time, because a time would tell its kinds apart. */
+/** Returns what a partner reads. An operator's check has no time, because the time would reveal its kind. */
 export function explainHold({ kind, by }: Hold): PartnerHold {
   const row: HoldRow = holds[kind]
   const { reason, actor, evidence } = partnerWords[row.told]

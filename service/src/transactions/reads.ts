@@ -308,7 +308,7 @@ function toUser(
 // Changes in the order of their times, for lists and streams. A changed transaction moves to the end. A cursor is given
 // out only when no change can appear before it.
 
-/** Names the list in its cursors. */
+/** Identifies the list in its cursors. */
 const changesList = (partnerId: string): string => `transaction-changes:${partnerId}`
 
 /** Returns the start position: that of a cursor, or a time. */

@@ -1,4 +1,4 @@
-/** Operation id -> service call and shape. */
+/** Maps API operations to module operations and response shapes. */
 import { ownJson, type ResponseOf } from '@partner-payments/wire'
 import { type Handlers, readTime, writeSums } from '../kernel/api/index.ts'
 import { writeAmount } from '../kernel/index.ts'
@@ -101,7 +101,7 @@ const toProof = ({
   heads: [...heads],
 })
 
-/** Builds a timeline. The place of a step never changes, because steps are only added. */
+/** Builds a timeline. The position of a step never changes, because steps are only added. */
 function toTimeline(
   {
     transaction: { row, timeline },

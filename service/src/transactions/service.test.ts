@@ -21,7 +21,7 @@ import { processBankNotifications, submitDuePayouts } from '../banks/settlement/
 import { classifyRelation } from './rules.ts'
 import { type TransactionChanges, createExports } from './reads.ts'
 
-suite('verbs', async () => {
+suite('operations', async () => {
   const service = await useModules()
   const partner = await addPartner(service)
 
@@ -45,7 +45,7 @@ suite('verbs', async () => {
       service.transactions.conclude(tx, partner.partnerId, id, { status, steps: ['Settled'] }),
     )
 
-  test('a final status is final: there is no second end, no earlier step and only one event', async () => {
+  test('a final status is final: no second conclusion and no earlier step is accepted, and there is one event', async () => {
     const { id, reference } = await open()
     const { partnerId } = partner
     await conclude(id, 'Completed')
@@ -111,7 +111,7 @@ suite('verbs', async () => {
     assert.equal((await service.transactions.get(partner.partnerId, reference)).timeline.length, 2)
   })
 
-  test('the list is newest first, filters, and its pages follow one another', async () => {
+  test('the list is newest first, has filters, and its pages contain each transaction once', async () => {
     const own = await addPartner(service)
     const { partnerId, customer } = own
     for (let index = 0; index < 7; index += 1) {
@@ -240,7 +240,7 @@ suite('verbs', async () => {
   })
 })
 
-suite('links', async () => {
+suite('related transactions', async () => {
   const service = await useModules()
   await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))
 
@@ -263,7 +263,7 @@ suite('links', async () => {
     }
   }
 
-  test('a returned payout and its return name only each other', async () => {
+  test('a returned payout and its return are related only to each other', async () => {
     const partner = await addPartner(service, 10_000_000n)
     const { payout } = await pay(service, partner, '4001.05', { reference: 'INV-9' })
     await pay(service, partner, '1.00')
@@ -351,7 +351,7 @@ suite('links', async () => {
     assert.ok((await timeline(partner, reference)).data.every(({ actor }) => actor === 'Bank'))
   })
 
-  test('a conversion names its quote, and both of its steps have the partner as actor', async () => {
+  test('a conversion refers to its quote, and both of its steps have the partner as actor', async () => {
     await service.rates.setByHand({ pair: { base: 'EUR', quote: 'USD', rate: { digits: 125n, scale: 2 } } })
     const trader = await addTrader(service)
     const { row } = await quote(service, trader, {})

@@ -184,7 +184,7 @@ export type TransactionMove = store.TransactionKey &
   }
 export type Conclusion = Omit<ConclusionRequest, 'steps' | keyof StepCause>
 
-/** 60 random bits within a millisecond. */
+/** Length of the random part of a reference: 60 bits for each millisecond. */
 const ownReferenceRandomChars = 12
 
 export function createTransactions(deps: TransactionsDeps): Transactions {

@@ -159,7 +159,7 @@ export type PayoutCounts = { readonly waiting: bigint; readonly left: bigint; re
 
 /**
  * Counts the payouts of an alert. `hits`: a query of `transaction_id` and `holds`. A payout without a hold does not
- * wait: it leaves.
+ * wait: it will be sent.
  */
 export async function countPayoutsOfHits(tx: Tx, partnerId: string, hits: Sql): Promise<PayoutCounts> {
   const hasLeft = sql`(status in ('Pending', 'Completed') and not ${waits} and not timeline @> '[{"step": "Returned"}]')`
@@ -177,7 +177,7 @@ type WaitingPayment = Pick<Movement, 'reference' | 'amount' | 'currency' | 'crea
 /** Sum of the waiting payouts in a currency. */
 type WaitingSum = { readonly currency: Currency; readonly count: bigint; readonly amount: Minor }
 
-/** Lists the payouts that wait for a decision, oldest first. `hits`: as for `standingOf`. */
+/** Lists the payouts that wait for a decision, oldest first. `hits`: as for `countPayoutsOfHits`. */
 export function waitingPayments(
   tx: Tx,
   partnerId: string,
@@ -190,7 +190,7 @@ export function waitingPayments(
     where partner_id = ${partnerId} and ${waits} and holds order by id limit ${rowsMax}`)
 }
 
-/** Sums the payouts that wait for a decision. `hits`: as for `standingOf`. */
+/** Sums the payouts that wait for a decision. `hits`: as for `countPayoutsOfHits`. */
 export function waitingSums(tx: Tx, partnerId: string, hits: Sql): Promise<readonly WaitingSum[]> {
   return tx.rows<WaitingSum>(sql`/* transactions.waitingSums */
     select currency, count(*) as count, sum(amount)::bigint as amount

@@ -21,7 +21,7 @@ import { untilEnd, useModules } from '../../../test/support/fixture.ts'
 import { partReads } from '../deposits/index.ts'
 import { distinctOf, returnsOf, movementWindows } from './store-patterns.ts'
 
-suite('plans', async () => {
+suite('query plans', async () => {
   const rows = 20_000
   const partnerId = newId()
   const beneficiaryId = '0198f000-0000-7000-8000-000000000000'
@@ -124,7 +124,7 @@ suite('plans', async () => {
     assert.deepEqual(await sumTransactions(db, partnerId, { ...none, account: 'FR7' }, 501), [])
   })
 
-  test('the filters find their rows', async () => {
+  test('each filter finds its rows', async () => {
     const found = async (filter: Partial<TransactionFilter>) =>
       (await listTransactions(db, partnerId, { ...none, ...filter }, null, 26)).map(({ reference }) => reference)
     assert.deepEqual(await found({ account: 'DE7' }), ['r7'])
@@ -159,7 +159,7 @@ suite('plans', async () => {
     }
   }
 
-  test('pages of a filter by time follow one another', async () => {
+  test('pages of a filter by time contain each transaction once, newest first', async () => {
     const seen = await pagesOf({ ...none, createdFrom: time(10), createdTo: time(110) })
     assert.deepEqual(
       seen,
@@ -167,7 +167,7 @@ suite('plans', async () => {
     )
   })
 
-  test('pages of a prefix follow one another in the order of code points, and contain every match once', async () => {
+  test('pages of a prefix contain every match once, in the order of code points', async () => {
     const expected = Array.from({ length: rows }, (_, index) => `r${index + 1}`).filter((each) =>
       each.startsWith('r19'),
     )
@@ -186,7 +186,7 @@ suite('plans', async () => {
     where partner_id = ${partnerId} and id = ${positionOf(1)}::uuid`)
   })
 
-  test('pages of a range of amounts follow one another, the largest first', async () => {
+  test('pages of a range of amounts contain each transaction once, the largest amount first', async () => {
     const seen = await pagesOf({ ...none, currency: 'EUR', amountMin: 11n, amountMax: 110n })
     assert.deepEqual(
       seen,
@@ -194,7 +194,7 @@ suite('plans', async () => {
     )
   })
 
-  suite('incoming payments by their payers', async () => {
+  suite('search for incoming payments by payer', async () => {
     const payee = newId()
     await db.run(sql`insert into access.partners (id, name, created_at) values (${payee}, 'Paid', ${start})`)
     await db.run(sql`
@@ -224,7 +224,7 @@ suite('plans', async () => {
       assert.deepEqual((await found('HOPPER')).slice(0, 2), ['p19998', 'p19996'], 'the newest payment of a payer first')
     })
 
-    test('pages follow one another and have each payment once', async () => {
+    test('pages contain each payment once', async () => {
       const seen: string[] = []
       const filter = { ...none, payerName: 'hopp', createdTo: null }
       for (let afterId: string | null = null; ;) {
@@ -277,7 +277,7 @@ suite('plans', async () => {
       })
 })
 
-suite('windows and payers', async () => {
+suite('monitoring windows', async () => {
   const service = await useModules()
 
   /** Few hours, amounts and accounts, so that rows meet at the edges of a window. */

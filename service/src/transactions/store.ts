@@ -474,7 +474,7 @@ function pageOf(partnerId: string, filter: TransactionFilter, afterId: string | 
 const andPages = (pages: readonly Sql[], selected: Sql): Sql =>
   pages.reduce((all, page) => sql`${all} union all (select ${selected} ${page})`, noSql)
 
-/** Returns the text by which a prefix found a row. */
+/** Returns the text of a row that the prefix matched. */
 function prefixColumn({ references, payerName }: TransactionFilter): Sql {
   if (payerName !== null)
     return sql`case when ${beginsWith(payer, payerName)} then ${payer} else ${lastWordOfPayer} end`

@@ -12,7 +12,7 @@ export type LoadedDirectory = store.DirectoryRow & {
 }
 
 export type BicDirectory = {
-  /** Replaces the whole directory; `recorded` joins the transaction. Throws BicFileProblem. */
+  /** Replaces the whole directory, and calls `recorded` in the same transaction. Throws BicFileProblem. */
   readonly load: (text: string, staff: string, recorded?: (tx: Tx) => Promise<void>) => Promise<LoadedDirectory>
   /** Reads the current directory. Undefined: none was loaded. */
   readonly current: (tx: Tx) => Promise<store.DirectoryRow | undefined>
@@ -101,7 +101,7 @@ async function completePage(
   return { changed: changed.length, lastId: rows.length < rowsPerPage ? undefined : rows.at(-1)?.id }
 }
 
-/** Reads the directory's BIC for each of these IBANs. An entry of the branch precedes one of the bank. */
+/** Reads the directory's BIC for each of these IBANs. An entry of the branch takes precedence over one of the bank. */
 async function knownBics(tx: Tx, ibans: readonly string[]): Promise<(iban: string) => string | undefined> {
   const bicKeys = (iban: string) => listBankCodes(iban).map((bankCode) => ({ country: iban.slice(0, 2), bankCode }))
   const keys = new Map(ibans.flatMap(bicKeys).map((key) => [bicKey(key), key]))

@@ -43,14 +43,17 @@ type RenewalsDeps = {
   readonly log: Log
   readonly verification: Verification
   readonly eventOutbox: Pick<EventOutbox, 'append'>
-  /** The worker renews older answers. Null: answers do not age. */
+  /** Age in days from which the worker renews an answer. Null: answers are not renewed by age. */
   readonly verificationDaysMax: number | null
 }
 
 /** Far above the time limit of a scheme, so that only a dead worker loses a lease. */
 const leaseMs = 2 * minuteMs
 const partnersPerStepMax = 20
-/** The worker asks about them at the same time. The breaker ends the calls if the scheme does not answer. */
+/**
+ * Number of beneficiaries that the worker verifies concurrently. The breaker ends the calls if the scheme does not
+ * answer.
+ */
 const renewalsPerClaimMax = 20
 
 export function createRenewals(deps: RenewalsDeps): Renewals {
@@ -95,7 +98,7 @@ export function createRenewals(deps: RenewalsDeps): Renewals {
   }
 }
 
-/** The requester in the evidence. */
+/** Requester of automatic renewals, for the evidence. */
 const renewer = { serviceAccountId: nilId, name: 'renewal' }
 
 async function renew(deps: RenewalsDeps, claim: verifications.ClaimedRenewal): Promise<void> {

@@ -13,7 +13,9 @@ export type LoadedModulusTable = store.ModulusTable & {
 }
 
 export type ModulusTables = {
-  /** Replaces the whole tables; `recorded` joins the transaction. Throws ModulusFileProblem with the given `file`. */
+  /**
+   * Replaces all tables, and calls `recorded` in the same transaction. Throws ModulusFileProblem with the given `file`.
+   */
   readonly load: (
     files: { readonly weights: string; readonly substitutes: string },
     staff: string,
@@ -74,7 +76,7 @@ export async function readModulus(tx: Tx, accounts: readonly string[]): Promise<
     throw refuseField({
       pointer: '/accountNumber',
       code: 'invalid_value',
-      message: 'does not belong to the sort code (UK modulus check); compare both with those of the payee',
+      message: 'does not belong to the sort code (UK modulus check); check both numbers with the payee',
     })
   }
 }
@@ -113,7 +115,7 @@ export function modulusOf(
 
 type AccountUnderCheck = {
   readonly sortCode: string
-  /** Stands in place of the sort code in exception 5. */
+  /** Replaces the sort code in exception 5. */
   readonly substitute: string | undefined
   readonly accountNumber: string
 }

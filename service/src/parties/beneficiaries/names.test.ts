@@ -42,7 +42,7 @@ test('payees are listed by the beginning of a word of the name, newest first, wi
   )
 })
 
-test('400 with a pointer to a search with fewer than two letters or digits', async () => {
+test('400 with a pointer when a search has fewer than two letters or digits', async () => {
   for (const namePrefix of ['a', ' - ', '...'])
     await assert.rejects(found(namePrefix), (error: { code?: string; errors?: readonly { pointer: string }[] }) => {
       assert.deepEqual([error.code, error.errors?.[0]?.pointer], ['validation_failed', '/query/namePrefix'])
@@ -68,7 +68,7 @@ test('concurrent renames leave only the prefixes of the final name, and a remova
   assert.equal(await service.beneficiaries.indexNamesStep(), 0)
 })
 
-test('the worker indexes names that an earlier version wrote and clears names that it removed, in steps', async () => {
+test('the worker indexes, in steps, names that an earlier version wrote, and removes deleted names from the index', async () => {
   while ((await service.beneficiaries.indexNamesStep()) > 0);
   const { partnerId } = partner
   const ids: string[] = []

@@ -91,7 +91,7 @@ test('400 when the currency needs another kind of destination', () => {
   assert.deepEqual(errorsOf({ currency: 'EURC', walletAddress, bic: 'COBADEFF' }), ['/bic invalid_value'])
 })
 
-test('400 when the capitals of an address contradict its check sum, and 422 where tokens are lost or a list forbids it', () => {
+test('400 when the capitals of an address contradict its checksum, and 422 when tokens would be lost there or a deny list has it', () => {
   const wrong = walletAddress.replace('E7', 'e7')
   assert.notEqual(wrong, walletAddress)
   assert.deepEqual(errorsOf({ currency: 'USDC', walletAddress: wrong }), ['/walletAddress invalid_format'])
@@ -130,7 +130,7 @@ test('400 when an update has neither alias nor name', () => {
 
 const contradicts = (iban: string, bic: string, known?: string) => bicContradiction(iban, bic, known)?.message
 
-test('an IBAN names its bank by the structure of its country, and its branch first', () => {
+test('the bank codes of an IBAN follow the structure of its country, the code of the branch first', () => {
   // The examples of the IBAN Registry.
   const cases: Readonly<Record<string, readonly string[]>> = {
     DE89370400440532013000: ['37040044'],
@@ -275,7 +275,7 @@ test('exception 1 adds 27, and exceptions 3 and 6 skip accounts', () => {
   )
 })
 
-test('exceptions 2 and 9 use other weights by a and g, and the sort code of euro accounts', () => {
+test('exception 2 chooses other weights by digits a and g, and exception 9 uses the sort code of euro accounts', () => {
   const weights = [0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
   const second = row('MOD11', weights, 2)
   // a = 0: the weights of the table. a = 1, g = 1: 6 + 3 + h, and the sort code 111111 adds 1 + 2 + 5 + 3.
@@ -293,7 +293,7 @@ test('exceptions 2 and 9 use other weights by a and g, and the sort code of euro
   )
 })
 
-test('exception 4 compares the remainder with g and h, exception 5 with one digit and a substitute', () => {
+test('exception 4 compares the remainder with digits g and h, and exception 5 with one digit after substituting the sort code', () => {
   const fourth = row('MOD11', { a: 5, b: 5 }, 4)
   assert.deepEqual(
     ['10000005', '20000010', '10000004'].map((number) => isValid(number, fourth)),

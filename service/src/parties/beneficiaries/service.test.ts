@@ -11,7 +11,7 @@ import { useModules } from '../../../../test/support/fixture.ts'
 import type { Instruction } from '../../rails/index.ts'
 import { submitDuePayouts } from '../../banks/settlement/index.ts'
 
-suite('verbs', async () => {
+suite('operations', async () => {
   const service = await useModules()
   const { beneficiaries } = service
   const euros = { name: 'Ada Lovelace', iban: 'DE89 3704 0044 0532 0130 00', currency: 'EUR' }
@@ -96,7 +96,7 @@ suite('addresses', async () => {
     assert.equal((await service.payouts.create(partner.caller, sepa, ip)).payout.creditorAddressJson, null)
   })
 
-  test('before the day of the rule the payout is accepted, and its preview shows when the rule begins', async () => {
+  test('a payout is accepted before the rule takes effect, and its preview shows the date', async () => {
     const early = await createTestService({ url: service.url, now: new Date('2026-11-13T10:00:00Z') })
     try {
       const payee = await add()
@@ -112,7 +112,7 @@ suite('addresses', async () => {
     }
   })
 
-  test('a payout accepted before the rule is sent with the address that its beneficiary got later', async () => {
+  test('a payout accepted before the rule took effect is sent with the address that its beneficiary got later', async () => {
     const instructed: Instruction[] = []
     const early = await createTestService({
       ...{ url: service.url, now: new Date('2026-11-13T10:00:00Z') },
@@ -203,7 +203,7 @@ suite('addresses', async () => {
     )
   })
 
-  test('the requirements of a country and a currency include their days', () => {
+  test('the requirements of a country and a currency include the dates from which they apply', () => {
     const { requirements } = service.beneficiaries
     const found = requirements({ country: 'US', currency: 'USD' })
     assert.ok(
@@ -241,7 +241,7 @@ suite('BICs', async () => {
     return true
   }
 
-  test('each version of the directory shows its changes, and a second load of the same file is a repetition', async () => {
+  test('each version of the directory shows its changes, and loading the same file again creates no version', async () => {
     const { bicDirectory } = service.beneficiaries
     assert.equal(await bicDirectory.current(service.db), undefined)
     assert.deepEqual(countsOf(await load(commerzbank, natWest)), {

@@ -63,13 +63,16 @@ export type Beneficiaries = Verifications &
     /** Reads a beneficiary. Refuses: not_found. */
     readonly get: (partnerId: string, id: string) => Promise<Beneficiary>
     /**
-     * Names the fields that the beneficiary lacks for a payout on an execution day (`YYYY-MM-DD`; default: today). Requirements of single
-     * banks are left out.
+     * Lists the fields that the beneficiary lacks for a payout on an execution day (`YYYY-MM-DD`; default: today).
+     * Requirements of individual banks are not included.
      */
     readonly missingFields: (beneficiary: Beneficiary, day?: string) => readonly string[]
     /** Lists the requirements of payments. Refuses: validation_failed (currency). */
     readonly requirements: (query: QueryOf<'listBeneficiaryRequirements'>) => readonly Requirement[]
-    /** Sets alias, name and address, as far as they are given. Refuses: validation_failed (none given, address), not_found. */
+    /**
+     * Sets those of alias, name and address that are given. Refuses: validation_failed (none given, address),
+     * not_found.
+     */
     readonly update: (partnerId: string, input: BeneficiaryUpdate) => Promise<Beneficiary>
     /** Hides the beneficiary from later requests. Accepted payouts keep their own copy. Refuses: not_found. */
     readonly remove: (partnerId: string, id: string) => Promise<void>
@@ -221,7 +224,7 @@ function createLists({ db, cursors, customers }: BeneficiariesDeps): Pick<Benefi
 const todayOf = ({ clock }: Pick<BeneficiariesDeps, 'clock'>): string =>
   clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
 
-/** Names the missing fields. If the whole address is missing, the field is `address`. */
+/** Lists the missing fields. If the whole address is missing, the field is `address`. */
 function missingFields({ iban, domesticAccount, walletAddress, country, ...payee }: Beneficiary, day: string) {
   const account = iban ?? domesticAccount
   if (walletAddress !== null || account === null || country === null) return []
@@ -267,7 +270,10 @@ function isIncomplete(key: string, day: string): boolean {
   return country !== '' && missingRequirements(payee, day).length > 0
 }
 
-/** Builds the second data of a payee with an address. The country of the account counts too; one matching country is enough for a hit. */
+/**
+ * Builds the secondary data for screening a payee with an address. The country of the account counts too; one matching
+ * country is enough for a hit.
+ */
 const payeeSecondData = (countries: Subject['countries']): SecondData => ({
   births: [],
   documents: [],
@@ -307,7 +313,7 @@ function createUpdate({ db, clock, screening }: BeneficiariesDeps): Beneficiarie
 
 // The index of the beginnings of payees' names (docs/decisions/0123-payees-by-the-beginnings-of-their-names.md).
 
-/** Replaces the prefixes of payees' names. The caller has locked the payees. */
+/** Replaces the indexed prefixes of payees' names. The caller has locked the payees. */
 async function indexNames(tx: Tx, partnerId: string, payees: readonly store.NamedPayee[]): Promise<void> {
   await store.deletePrefixes(
     tx,
@@ -342,8 +348,8 @@ export type BulkBeneficiaries = {
   /** Finds the partner's own payees by alias or name, ignoring case, and any payee by id. Oldest first. */
   readonly byTexts: (partnerId: string, texts: readonly string[]) => Promise<readonly store.Beneficiary[]>
   /**
-   * Judges payees as `create` would now, in a bounded number of statements, without creating them. Returns for each the payee that `create`
-   * would return, with a new id each time, or the refusal.
+   * Checks payees as `create` would now, in a bounded number of statements, without creating them. Returns for each the
+   * payee that `create` would return, with a new id each time, or the refusal.
    */
   readonly assess: (inputs: readonly BeneficiaryCreate[]) => Promise<readonly (store.Beneficiary | Refusal)[]>
   /** Reads the newest answers about names and IBANs. Pairs without an answer are absent. */

@@ -22,7 +22,7 @@ export async function lockDirectories(tx: Tx): Promise<void> {
     lock table beneficiaries.bic_directories in share row exclusive mode`)
 }
 
-/** Reads the newest one. Undefined: none was loaded. */
+/** Reads the newest directory. Undefined: none was loaded. */
 export function currentDirectory(tx: Tx): Promise<DirectoryRow | undefined> {
   return tx.row<DirectoryRow>(sql`/* beneficiaries.currentDirectory */
     select ${columns} from beneficiaries.bic_directories order by version desc limit 1`)
@@ -121,7 +121,7 @@ export async function lockModulusTables(tx: Tx): Promise<void> {
     lock table beneficiaries.modulus_tables in share row exclusive mode`)
 }
 
-/** Reads the newest one. Undefined: none was loaded. */
+/** Reads the newest table. Undefined: none was loaded. */
 export function currentModulusTable(tx: Tx): Promise<ModulusTable | undefined> {
   return tx.row<ModulusTable>(sql`/* beneficiaries.currentModulusTable */
     select ${moduluColumns} from beneficiaries.modulus_tables order by version desc limit 1`)

@@ -81,8 +81,8 @@ export function listVerifications(
 type Answer = Pick<VerificationRow, 'result' | 'answeredAt'>
 
 /**
- * Makes the renewal due now. A worker that is asking loses its lease and drops its answer. Returns 0 if the beneficiary was
- * never verified.
+ * Makes the renewal due now. A worker that waits for the scheme loses its lease and discards the answer. Returns 0 if
+ * the beneficiary was never verified.
  */
 export function requestRenewal(tx: Tx, partnerId: string, beneficiaryId: string, now: Date): Promise<number> {
   return tx.run(sql`/* beneficiaries.requestRenewal */
@@ -97,8 +97,8 @@ const newAnswers = insertBy<NewAnswer>(
 )
 
 /**
- * Stores answers, and ends due renewals. A worker that is asking meanwhile loses its lease. The caller has locked the
- * beneficiaries.
+ * Stores answers, and ends due renewals. A worker that waits for the scheme meanwhile loses its lease. The caller has
+ * locked the beneficiaries.
  */
 export async function storeAnswers(
   tx: Tx,
@@ -115,7 +115,10 @@ export async function storeAnswers(
       answered_at = excluded.answered_at, due_at = null, attempts = 0, lease_id = null, leased_until = null`)
 }
 
-/** When a renewal is due. `answeredBefore`: older answers are due too. Null: answers do not age. */
+/**
+ * Times by which renewals are due. `answeredBefore`: earlier answers are due too. Null: answers never become due by
+ * age.
+ */
 export type DueTimes = { readonly now: Date; readonly answeredBefore: Date | null }
 
 const isDue = ({ now, answeredBefore }: DueTimes) => sql`(due_at <= ${now}
@@ -167,7 +170,10 @@ export function claimRenewals(
     returning partner_id, beneficiary_id, result, attempts, lease_id`)
 }
 
-/** Ends a renewal. Returns 0 if the lease was lost, or the beneficiary was renamed or verified meanwhile. The caller then drops the answer. */
+/**
+ * Ends a renewal. Returns 0 if the lease was lost, or the beneficiary was renamed or verified meanwhile. The caller
+ * then discards the answer.
+ */
 export function endRenewal(tx: Tx, claim: ClaimedRenewal, { result, answeredAt }: Answer): Promise<number> {
   return tx.run(sql`/* beneficiaries.endRenewal */
     update beneficiaries.renewals set result = ${result}, answered_at = ${answeredAt}, due_at = null, attempts = 0,

@@ -277,7 +277,7 @@ export function lockName(
     where partner_id = ${partnerId} and id = ${id} and removed_at is null for update`)
 }
 
-/** Locks the beneficiaries with a name and an account, in order, so that they keep their names. */
+/** Locks the beneficiaries with a name and an account, in order, so that their names cannot change meanwhile. */
 export async function lockPayees(
   tx: Tx,
   partnerId: string,
@@ -397,7 +397,7 @@ export async function eraseOf(
 
 const accountText = (name: Sql): Sql =>
   sql`coalesce(${name}.iban, ${name}.domestic_account, lower(${name}.wallet_address))`
-/** An account of more beneficiaries belongs to a shop or an authority, which everybody pays. */
+/** An account of more beneficiaries belongs to a shop or an authority, which many customers pay. */
 const sameAccountMax = 10_000
 
 /** Finds all beneficiaries that share an account with these, including removed ones and those of other customers. Oldest first. */

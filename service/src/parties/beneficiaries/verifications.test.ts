@@ -72,7 +72,7 @@ suite('verification', async () => {
     assert.deepEqual((await calls.list({ cursor: page.nextCursor ?? '' })).data, [first])
   })
 
-  test('400 when the IBAN is wrong, before the scheme is asked; the failure of a scheme is a stored answer', async () => {
+  test('400 for a wrong IBAN without a request to the scheme, and a failure of the scheme is stored as an answer', async () => {
     const calls = callsOf(await addPartner(service))
     await assert.rejects(calls.verify('Ada', 'NL92ABNA0417164300'), refused('validation_failed', '/iban'))
     await assert.rejects(calls.list({ iban: 'x' }), refused('validation_failed', '/query/iban'))
@@ -101,7 +101,7 @@ suite('verification', async () => {
     assert.equal((await stranger.verify(partnerName, nameless)).result, 'Match')
   })
 
-  test('a later payout shows the newest answer before it; a new name needs a new one', async () => {
+  test('a payout shows the newest answer from before it, and a new name needs a new answer', async () => {
     const partner = await addPartner(service, 100_00n)
     const { partnerId, beneficiary } = partner
     const calls = callsOf(partner)
@@ -139,7 +139,7 @@ suite('verification', async () => {
     assert.deepEqual((await calls.list()).data, [])
   })
 
-  test('a scheme is asked outside of any transaction, and the answer to each concurrent question is stored', async () => {
+  test('a request to a scheme runs outside of any transaction, and the answer to each concurrent request is stored', async () => {
     const partner = await addPartner(service)
     const calls = callsOf(partner)
     const waiting = Promise.all(Array.from({ length: 20 }, () => calls.verify('Unanswered Ada')))
@@ -294,7 +294,7 @@ suite('renewal', async () => {
       assert.ok(!isWorse('NotPossible', other) && !isWorse(other, 'NotPossible') && !isWorse(other, other))
   })
 
-  test('a silent scheme is asked again with growing delays until the worker gives up, and a later worse answer still creates an event', async () => {
+  test('a silent scheme is retried with growing delays until the worker gives up, and a later worse answer still creates an event', async () => {
     const verified = await addVerified()
     await verified.rename('Unreachable Grace')
     const delays: number[] = []
@@ -338,7 +338,7 @@ suite('renewal', async () => {
     assert.equal(await worker().renewStep(), 0)
   })
 
-  test('a dead worker holds a beneficiary until its lease ends, and its late answer is dropped', async () => {
+  test('a beneficiary stays leased to a dead worker until the lease ends, and the late answer of that worker is dropped', async () => {
     const verified = await addVerified()
     await verified.rename('No Grace')
     const slow = held(answers('Match'))
@@ -393,7 +393,7 @@ suite('renewal', async () => {
     }
   })
 
-  test('two workers ask about each of many beneficiaries exactly once', async () => {
+  test('two workers verify each of many beneficiaries exactly once', async () => {
     const many = await Promise.all(Array.from({ length: 12 }, () => addVerified()))
     await Promise.all(many.map(({ rename }) => rename('No Grace')))
     let asked = 0

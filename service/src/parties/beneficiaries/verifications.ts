@@ -11,7 +11,10 @@ import * as store from './store-verifications.ts'
 export type VerificationRow = store.VerificationRow
 
 export type Verifications = {
-  /** Asks now and stores the answer. A repeated call asks again. Refuses: validation_failed (iban). */
+  /**
+   * Sends a request to the scheme and stores the answer. Each call sends a new request. Refuses: validation_failed
+   * (iban).
+   */
   readonly verify: (caller: Caller, input: BodyOf<'createBeneficiaryVerification'>) => Promise<VerificationRow>
   /** Reads a verification. Refuses: not_found. */
   readonly getVerification: (partnerId: string, id: string) => Promise<VerificationRow>
@@ -22,7 +25,7 @@ export type Verifications = {
   ) => Promise<Page<VerificationRow>>
   /** Reads the newest answer for the current name and IBAN. Refuses: not_found (the beneficiary, or no answer). */
   readonly verificationOf: (partnerId: string, beneficiaryId: string) => Promise<VerificationRow>
-  /** Reads the evidence about a name and an IBAN at a moment, for payouts. */
+  /** Reads the evidence about a name and an IBAN at a given time, for payouts. */
   readonly evidenceFor: typeof store.verificationOfPayee
 }
 
@@ -60,7 +63,7 @@ export function createVerifications({ db, clock, cursors, verification }: Verifi
   }
 }
 
-/** Asks outside of any transaction, because a scheme may need its whole time limit. */
+/** Sends the request outside of any transaction, because a scheme may need its whole time limit. */
 export async function askAbout(
   { clock, verification }: Pick<VerificationsDeps, 'clock' | 'verification'>,
   caller: Pick<Caller, 'serviceAccountId' | 'name'>,
@@ -86,7 +89,9 @@ export async function askAbout(
 
 const checks = { Match: 'match', CloseMatch: 'close_match', NoMatch: 'no_match' } as const
 
-/** Records an answer for beneficiaries that the caller has locked. `NotPossible` leaves their earlier check. */
+/**
+ * Records an answer for beneficiaries that the caller has locked. `NotPossible` does not replace their earlier result.
+ */
 export async function noteAnswer(
   tx: Tx,
   partnerId: string,

@@ -1,4 +1,4 @@
-/** A customer with its opened KYC, and the parts that payments show. */
+/** A customer with its decrypted KYC, and the fields that payments show. */
 import type { PayerData } from '../../rails/index.ts'
 import type { KycSealer } from './sealed.ts'
 import type { CustomerType, KycFields } from './rules.ts'

@@ -44,7 +44,7 @@ const retained: ReadonlySet<keyof KycFields> = new Set([
 export const retainedKyc = (kyc: KycFields): KycFields =>
   Object.fromEntries(Object.entries(kyc).filter(([field]) => retained.has(field as keyof KycFields)))
 
-/** Selects the changes of retained fields, which show who the customer was before. */
+/** Selects the changes of retained fields, which show the customer's earlier identity. */
 export const retainedChanges = (changes: readonly FieldChange[]): readonly FieldChange[] =>
   changes.filter(({ field }) => field.startsWith('kyc.') && retained.has(field.slice('kyc.'.length) as keyof KycFields))
 

@@ -135,7 +135,7 @@ suite('erasure', async () => {
     assert.equal((await rowOf(partnerId, customer.id))?.changes, 0n)
   })
 
-  test('409 while a payment is pending and while its money is left; 404 for the customer of another partner', async () => {
+  test('409 while the customer has a pending payment or money; 404 for the customer of another partner', async () => {
     const partner = await addPartner(service, 10_000n)
     const stranger = await addPartner(service)
     const { partnerId, customer } = partner
@@ -385,7 +385,7 @@ suite('races', async () => {
     return outcome
   }
 
-  test('money that arrives during an erasure is credited and refuses the erasure, or becomes a case', async () => {
+  test('money that arrives during an erasure is credited and the erasure is refused, or the money becomes a case', async () => {
     const outcomes = new Set<string>()
     for (let round = 0; round < 6; round += 1) outcomes.add(await raceWithCredit(round % 2 === 0))
     assert.deepEqual([...outcomes].toSorted(), ['credited', 'erased'])
@@ -426,7 +426,7 @@ suite('races', async () => {
     }
   })
 
-  test('a credit becomes money without an owner if its customer is erased between look-up and booking', async () => {
+  test('a credit is booked as an unknown payment if its customer is erased between look-up and booking', async () => {
     const { partnerId } = partner
     const { customer } = await addCustomer()
     const account = (await first.accounts.create(partnerId, customer.id)).ibans[0].iban

@@ -48,8 +48,8 @@ export type ModuleErasures = {
   /** Ends standing orders and quotes. Called before the balance is locked. */
   readonly endOpen: (tx: Tx, partnerId: string, customerId: string, now: Date) => Promise<void>
   /**
-   * Erases beneficiaries, schedules and screening subjects, and closes IBANs and wallets. Returns the records that requests
-   * created, whose kept answers are deleted.
+   * Erases beneficiaries, schedules and screening subjects, and closes IBANs and wallets. Returns the records that
+   * requests created, whose stored responses are deleted.
    */
   readonly eraseLinked: (
     tx: Tx,
@@ -83,7 +83,7 @@ export type ErasuresDeps = {
   readonly retentionYears: number
 }
 
-/** The email has changed between the read and the lock. */
+/** Thrown if the email changed between the read and the lock. */
 class EmailChanged extends Error {
   override readonly name = 'EmailChanged'
 }
@@ -119,8 +119,8 @@ export function createErasures(deps: ErasuresDeps): Erasures {
 }
 
 /**
- * Builds the record of the end of an erasure, when all data is deleted. The request has its own record. Both belong to the
- * partner's log, because the erasure is the partner's duty.
+ * Builds the audit record of the end of an erasure, when all data is deleted. The request has its own record. Both
+ * belong to the partner's log, because the erasure is the partner's duty.
  */
 function endRecord(partnerId: string, { customerId, requestedAt, retainedUntil }: store.ErasureRow): NewRecord {
   const retained = retainedUntil === null ? {} : { retainedUntil: retainedUntil.toISOString() }

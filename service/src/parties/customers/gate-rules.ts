@@ -53,7 +53,10 @@ const gateFields = {
 
 export const isAllowed = (gate: Gate, capability: Capability): boolean => gate[gateFields[capability]]
 
-/** Returns the capability that an act in a currency lacks: its own, or `Convert` for a token. Undefined: none is lacking. */
+/**
+ * Returns the capability that the gate does not grant for an action in a currency: its own, or `Convert` for a token.
+ * Undefined: the gate grants all that the action needs.
+ */
 export const findLackingCapability = (
   gate: Gate,
   capability: Capability,
@@ -73,7 +76,7 @@ export const toGate = (allowed: readonly Capability[], balancesMax: BalancesMax,
   totalMax,
 })
 
-/** Returns the judged state. KYC that was not judged yet, or cannot be read, counts as incomplete. */
+/** Returns the stored state. KYC that has no state yet, or cannot be read, counts as incomplete. */
 export const judgedState = (state: VerificationState | null): VerificationState => state ?? 'Incomplete'
 
 const capabilityVerbs: Readonly<Record<Capability, string>> = {
@@ -83,7 +86,10 @@ const capabilityVerbs: Readonly<Record<Capability, string>> = {
   Convert: 'exchange money or have tokens',
 }
 
-/** Returns the refusal of an act that the state of the verification does not allow. `pointer`: the field that names the customer. */
+/**
+ * Returns the refusal of an action that the state of the verification does not allow. `pointer`: the field that names
+ * the customer.
+ */
 export function notVerified(state: VerificationState, capability: Capability, pointer?: string): Refusal {
   const message = `a customer whose verification is ${state} must not ${capabilityVerbs[capability]}`
   return new Refusal(
@@ -157,7 +163,7 @@ function holdsAtMost(state: VerificationState, most: string, pointer: string): R
   const message = `a customer whose verification is ${state} holds at most ${most}`
   return new Refusal(
     'balance_limit_exceeded',
-    `${message.replace(/^a/, 'A')}. Move less, or have the customer verified.`,
+    `${message.replace(/^a/, 'A')}. Use a smaller amount, or complete the customer's verification.`,
     { errors: [{ pointer, code: 'invalid_value', message }] },
   )
 }

@@ -71,7 +71,7 @@ test('by default a sandbox allows everything to every customer, and a strict ins
   await assert.rejects(service.customers.capabilities(newId(), partner.customer.id), { code: 'not_found' })
 })
 
-test("a partner's gate replaces the default of its state in both directions until it is removed", async () => {
+test("a partner's gate replaces the default of its state, stricter or not, until it is removed", async () => {
   const [partner, other] = [await addPartner(service), await addPartner(service)]
   await close(partner, ['Receive'])
   assert.deepEqual((await verdicts(partner)).can, ['Receive'])
@@ -118,7 +118,7 @@ test('a payout and its preview for an unverified customer are refused until its 
   await pay(service, partner, '10.00')
 })
 
-test('accounts, wallets and checkout sessions are refused, and open ones are kept', async () => {
+test('new accounts, wallets and checkout sessions are refused, and existing accounts stay open', async () => {
   const [early, late] = [await addPartner(service), await addPartner(service)]
   const before = await service.accounts.create(early.partnerId, early.customer.id)
   await Promise.all([early, late].map((partner) => close(partner)))
@@ -169,7 +169,7 @@ async function credited(iban: string): Promise<void> {
   await processBankNotifications(service.settlement)
 }
 
-test('money for a customer that may not receive it is in suspense with a case, and two people credit it', async () => {
+test('money for a customer that may not receive it is held in suspense with a case until two people credit it', async () => {
   const partner = await addPartner(service)
   const { partnerId, customer } = partner
   const iban = (await service.accounts.create(partnerId, customer.id)).ibans[0].iban
@@ -318,7 +318,7 @@ const casesOf = async ({ partnerId }: TestPartner) =>
   (await service.cases.list(undefined, 1000)).flatMap((row) => (row.partnerId === partnerId ? [row.kind] : []))
 
 for (const mode of ['pooled', 'segregated'] as const)
-  test(`a customer holds at most the maximum balance of its state, and excess money waits with a case: ${mode}`, async () => {
+  test(`a customer holds at most the maximum balance of its state, and a credit above it opens a case: ${mode}`, async () => {
     const partner = await addPartner(service)
     const { partnerId, customer } = partner
     if (mode === 'segregated') await service.db.transaction((tx) => service.ledger.segregate(tx, partnerId, 'EUR'))
@@ -384,7 +384,7 @@ test('a transfer between customers cannot exceed the maximum balance either', as
   await assert.rejects(transfer('1.01'), {
     code: 'balance_limit_exceeded',
     detail:
-      'A customer whose verification is Complete holds at most 3.00 EUR. Move less, or have the customer verified.',
+      "A customer whose verification is Complete holds at most 3.00 EUR. Use a smaller amount, or complete the customer's verification.",
   })
   await transfer('1.00')
 })
@@ -411,7 +411,7 @@ test('a session that would exceed the maximum balance is refused, and the capabi
 })
 
 for (const mode of ['pooled', 'segregated'] as const)
-  test(`only one of two concurrent conversions fits below the maximum balance, and quotes refuse the other: ${mode}`, async () => {
+  test(`the maximum balance permits only one of two concurrent conversions, and the other quote records the refusal: ${mode}`, async () => {
     const partner = await addTrader(service, ['USD'])
     const { partnerId, customer, caller } = partner
     if (mode === 'segregated') await service.db.transaction((tx) => service.ledger.segregate(tx, partnerId, 'USD'))
@@ -481,7 +481,7 @@ test('a customer holds at most the maximum sum over all currencies, which conver
   await give(isOfPounds ? 'EUR' : 'GBP', '40.00')
   if (!isOfPounds) await assert.rejects(give('GBP', '8.01'), { code: 'balance_limit_exceeded' })
   const detail =
-    'A customer whose verification is Incomplete holds at most 100.00 EUR over all currencies. Move less, or have the customer verified.'
+    "A customer whose verification is Incomplete holds at most 100.00 EUR over all currencies. Use a smaller amount, or complete the customer's verification."
   for (const refused of [() => give('EUR', '0.01'), () => give('GBP', '0.01'), () => session('0.01')])
     await assert.rejects(refused(), { code: 'balance_limit_exceeded', detail })
   await credited(iban)

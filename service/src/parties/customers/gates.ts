@@ -133,7 +133,7 @@ export const listHoldings = (
     held: sums.find((sum) => sum.currency === currency)?.posted ?? 0n,
   }))
 
-/** Creates a reader that adds the gate of its state to a customer's row. */
+/** Creates a function that adds to a customer's row the gate of its state. */
 export const createStandings =
   (byDefault: GateDefault) =>
   ({

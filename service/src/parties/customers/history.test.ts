@@ -34,7 +34,7 @@ suite('history', async () => {
     assert.deepEqual([changedFields(one, withPin), changedFields(withPin, one)], [withheld, withheld])
   })
 
-  test('the history contains who changed which field and when, newest first, without empty changes', async () => {
+  test('the history shows who changed which field and when, newest first, without empty changes', async () => {
     const partnerId = await newPartner()
     const kyc = { city: 'Rome', personalIdentificationNumber: pin }
     const { id, serviceId } = await customers.create(partnerId, { email: 'a@example.com', kyc }, undefined, by)
@@ -122,7 +122,7 @@ suite('history', async () => {
     assert.deepEqual(await count(), earlier)
   })
 
-  test('pages follow one another while changes are added; a cursor belongs to its customer', async () => {
+  test('pages contain each change once while changes are added, and a cursor belongs to its customer', async () => {
     const partnerId = await newPartner()
     const { id } = await customers.create(partnerId, { kyc: { city: 'C1' } })
     const { id: other } = await customers.create(partnerId, { kyc: { city: 'C1' } })
@@ -216,7 +216,7 @@ suite('index of names', async () => {
     assert.deepEqual(await computeTokens(partnerId), left)
   })
 
-  test('concurrently created first customers share a key', async () => {
+  test('the first customers of a partner share a key, even if they are created concurrently', async () => {
     const partnerId = await newPartner()
     const made = await Promise.all(
       Array.from({ length: 6 }, () => customers.create(partnerId, { kyc: { fullName: 'Grace Hopper' } })),
@@ -408,7 +408,7 @@ suite('export', async () => {
     assert.deepEqual(new Set(references), new Set(Array.from({ length: rows }, (_, index) => `mine${index + 1}`)))
   })
 
-  test('404 for an unknown customer and for a customer of another partner; a third reader waits', async () => {
+  test('404 for an unknown customer and for a customer of another partner; a third concurrent export is refused', async () => {
     const { partnerId, customer } = await addPartner(service)
     const stranger = await addPartner(service)
     const { open } = service.personalData.exports

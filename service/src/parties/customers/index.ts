@@ -5,7 +5,7 @@
  * operator's risk classes; customers.name_tokens and customers.name_keys, the blind index of names; customers.changes, the history;
  * customers.erasures, the progress of erasures; customers.kept_records, how far old records of other modules are erased.
  * Invariants: KYC is sealed as a whole, under a context that names partner and customer. Responses never contain
- * `personalIdentificationNumber`. `customerType` is set once, at creation. A partner's identifier names one customer, unless
+ * `personalIdentificationNumber`. `customerType` is set once, at creation. A partner's identifier belongs to one customer, unless
  * CUSTOMER_IDENTIFIERS is `shared`; emails need not be unique. A row lock serialises the updates of a customer.
  * An erased customer keeps its row and the retained data until the retention ends. It cannot get new payments: `hold` refuses it,
  * and a held customer cannot be erased until the transaction ends. Payouts detect an erasure by the balance (`countBlock`).

@@ -100,7 +100,7 @@ export function createKeptRecords(deps: KeptRecordsDeps): KeptRecords {
   }
 }
 
-/** Creates a row for each table of each partner, once in a process. */
+/** Creates a row for each table of each partner, once per process. */
 function createBegin({ db, places, partnerIds }: KeptRecordsDeps) {
   const begun = new Set<string>()
   let lookAt = new Date(0)

@@ -69,7 +69,9 @@ const countryFields = [
 export const screenedCountries = (kyc: KycFields): readonly SubjectCountry[] =>
   countryFields.flatMap((role) => (kyc[role] === undefined ? [] : [{ role, country: kyc[role] }]))
 
-/** Builds the second data of the person `fullName`. KYC does not contain birth or nationality of owners. */
+/**
+ * Builds the secondary data for screening the person `fullName`. KYC does not contain birth or nationality of owners.
+ */
 export const screenedData = (kyc: KycFields): Readonly<Record<string, SecondData>> => ({
   fullName: {
     births: [kyc.dateOfBirth].filter((birth) => birth !== undefined),

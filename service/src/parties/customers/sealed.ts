@@ -50,7 +50,7 @@ export type KycSealer = ReturnType<typeof createKycSealer>
 const guid = new RegExp(uuidPattern)
 const serviceId = new RegExp(serviceIdPattern)
 
-/** Recognizes a reference. Undefined: customers cannot have this reference. */
+/** Parses a reference to a customer. Undefined: the text is neither a guid nor a serviceId. */
 export function refKind(ref: string): CustomerRefKind | undefined {
   if (guid.test(ref)) return { kind: 'guid', value: ref }
   return serviceId.test(ref) ? { kind: 'serviceId', value: ref } : undefined

@@ -37,7 +37,7 @@ test('400 when a new customer has no field, or a bad one', async () => {
   assert.equal((await customers.list(partnerId, {})).data.length, 0)
 })
 
-test('an assessment judges customers like a write, and does not write', async () => {
+test('an assessment validates customers like a creation or an update, and stores nothing', async () => {
   const partnerId = await newPartner()
   const input = { kyc: { dateOfBirth: '1990-13-45', citizenshipCountryCode: 'XX' } }
   const [good, bad, later, none] = await customers.assess(partnerId, [
@@ -184,7 +184,7 @@ test('undecryptable KYC makes the request of its customer fail, but not lists', 
   await assert.rejects(customers.get(partnerId, broken.id), AssertionFailure)
 })
 
-test('an identifier names one customer: a second customer with it is refused with the id of the first, even concurrently', async () => {
+test('an identifier belongs to one customer: a second customer with it is refused with the id of the first, even concurrently', async () => {
   const [partnerId, other] = [await newPartner(), await newPartner()]
   const first = await customers.create(partnerId, { partnerCustomerIdentifier: 'crm-1' })
   const second = await customers.create(partnerId, { partnerCustomerIdentifier: 'crm-2' })

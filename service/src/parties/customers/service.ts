@@ -82,7 +82,7 @@ export type Customers = Writes & {
   ) => Promise<readonly string[]>
   /** Reads a customer. Refuses: not_found. */
   readonly get: (partnerId: string, ref: string) => Promise<Customer>
-  /** Judges the KYC by the rules at this time. Refuses: not_found. */
+  /** Verifies the KYC by the rules at this time. Refuses: not_found. */
   readonly verification: (partnerId: string, ref: string) => Promise<Verification & { readonly customer: Customer }>
   /** Reads the capabilities by the stored state of the verification, like payments. Refuses: not_found. */
   readonly capabilities: (partnerId: string, ref: string) => Promise<CustomerCapabilities>
@@ -115,7 +115,10 @@ export type Customers = Writes & {
   ) => Promise<Refusal | undefined>
   readonly gates: Gates
   readonly reviews: Reviews
-  /** Judges the customer again after a change of its proofs, and returns the state. Undefined: the customer is erased. */
+  /**
+   * Computes the state of the verification after a change of the proofs, and returns it. Undefined: the customer is
+   * erased.
+   */
   readonly rejudge: Rejudge
   /** Lists the changes of the customer, newest first. Refuses: not_found, validation_failed (cursor). */
   readonly history: (partnerId: string, ref: string, query: QueryOf<'listCustomerChanges'>) => Promise<Page<Change>>
@@ -181,9 +184,7 @@ export type Customers = Writes & {
   readonly resolvePresentId: Customers['resolveId']
   /** Indexes names of customers that are not in the index, and returns how many. A step of a job. */
   readonly indexNamesStep: () => Promise<number>
-  /**
-   * Judges customers whose stored state of verification may be outdated, and returns how many. A step of a job.
-   */
+  /** Updates stored states of verification that may be outdated, and returns how many. A step of a job. */
   readonly verifyStep: () => Promise<number>
 }
 
@@ -261,7 +262,7 @@ const setAccountState: Customers['setAccountState'] = async (tx, partnerId, id, 
   if (before === undefined) throw notFound('customer')
   if (before === state) return before
   if (before === 'Closed')
-    throw new Refusal('account_blocked', 'The account of the customer is closed, which is final.')
+    throw new Refusal('account_blocked', 'The account of the customer is closed and cannot be reopened.')
   await store.setAccountState(tx, partnerId, id, state)
   return before
 }

@@ -118,7 +118,7 @@ export async function moveErasure(tx: Tx, partnerId: string, row: ErasureRow): P
     where partner_id = ${partnerId} and customer_id = ${row.customerId}`)
 }
 
-// The SQL of records whose retention ends by their age. A place is a table with such records.
+// The SQL of records whose retention ends by their age. `place`: the table of the records.
 
 export type KeptRow = {
   readonly floor: string
@@ -154,7 +154,7 @@ export function oldestDuePlace(
   )
 }
 
-/** Reads when the next place is due. */
+/** Reads when the next records are due. */
 export const placesDue = (after: Date): Sql =>
   dueWork(
     'reads when the next records are due that are kept too long',

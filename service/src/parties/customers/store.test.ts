@@ -91,7 +91,7 @@ test('a page in the middle of each order reads only a few further rows', async (
     assert.ok((await wastedRows(filter, middle)) < 200, JSON.stringify(filter))
 })
 
-test('pages of a filter by change follow one another, the latest change first', async () => {
+test('pages of a filter by change contain each customer once, the latest change first', async () => {
   const filter = { updatedSince: time(2 * rows - 100) }
   const seen: number[] = []
   for (let position: ListPosition | null = null; ;) {
@@ -106,7 +106,7 @@ test('pages of a filter by change follow one another, the latest change first', 
   )
 })
 
-test('pages of a filter by name follow one another, newest first', async () => {
+test('pages of a filter by name contain each customer once, newest first', async () => {
   const first = await list(db, partnerId, { nameToken: '2' }, null, 3)
   assert.deepEqual(numbersOf(first), [rows, rows - 2, rows - 4])
   assert.deepEqual(numbersOf(await list(db, partnerId, { nameToken: '2' }, first.at(-1) ?? null, 2)), [

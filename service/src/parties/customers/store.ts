@@ -110,7 +110,7 @@ export function payersByIds(
       ${held ? sql`order by c.partner_id, id for key share of c` : noSql}`)
 }
 
-/** Locks customers in the order of their ids, so that the sums of their balances stay while money is added. */
+/** Locks customers in the order of their ids, so that their balances do not change while money is credited. */
 export async function lockCustomers(tx: Tx, keys: readonly CustomerKey[]): Promise<void> {
   await tx.rows(sql`/* customers.lockCustomers */
     select id from customers.customers
@@ -430,7 +430,7 @@ export async function markIndexed(tx: Tx, partnerId: string, id: string, nameTok
 /** The stored result of a verification. The state is null if the KYC cannot be read. */
 export type StoredVerification = {
   readonly verificationState: VerificationState | null
-  /** When the state may change although the data does not change. */
+  /** When the state may change although the data does not change. Null: never. */
   readonly verificationDueAt: Date | null
 }
 
@@ -465,7 +465,10 @@ export async function partnerWithVerificationDue(tx: Tx, now: Date): Promise<str
 
 export type UnverifiedRow = { readonly id: string; readonly customerType: CustomerType; readonly kycSealed: Uint8Array }
 
-/** Locks customers to judge. Skips those that another transaction changes, because it judges them. */
+/**
+ * Locks customers whose stored state is older than their data. Skips those that another transaction changes, because it
+ * sets their state.
+ */
 export function claimUnverified(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly UnverifiedRow[]> {
   return tx.rows(sql`/* customers.claimUnverified */
     select id, customer_type, kyc_sealed from customers.customers
@@ -474,7 +477,7 @@ export function claimUnverified(tx: Tx, partnerId: string, rowsMax: number): Pro
     for no key update skip locked`)
 }
 
-/** Locks customers to judge. Skips those that another transaction changes, because it judges them. */
+/** Locks customers whose state is due. Skips those that another transaction changes, because it sets their state. */
 export function claimVerificationDue(
   tx: Tx,
   partnerId: string,

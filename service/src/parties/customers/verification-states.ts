@@ -14,8 +14,8 @@ import { verify } from './verification.ts'
 const yearsAhead = 20
 
 /**
- * Judges the current state. A minor, a very old person and a person with a date in the future are due again every day, because the
- * exact day of a change would reveal a date of the sealed KYC.
+ * Computes the current state. A minor, a very old person and a person with a date in the future are due again every
+ * day, because the exact day of a change would reveal a date of the sealed KYC.
  */
 export function judgeState(
   kyc: KycFields,
@@ -76,8 +76,9 @@ const idsOf = (rows: readonly { readonly id: string }[]): readonly string[] => r
 const customersPerStepMax = 100
 
 /**
- * Creates the step that judges customers whose state a date may have changed, and those that a process of an earlier version
- * wrote. It returns how many. `kycOf` returns undefined for KYC that cannot be read; filters do not find that customer.
+ * Creates the step that computes the state of customers for whom a date may have changed it, and of those that a
+ * process of an earlier version wrote. It returns how many. `kycOf` returns undefined for KYC that cannot be read;
+ * filters do not find that customer.
  */
 export function createVerificationStep(deps: {
   readonly db: Database

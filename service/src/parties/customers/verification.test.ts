@@ -49,7 +49,7 @@ suite('verification', () => {
   const complete = { Individual: person, SoleTrader: trader, Business: business } as const
   const types = ['Individual', 'SoleTrader', 'Business'] as const
 
-  test('a field of spaces is missing', () => {
+  test('a field that contains only spaces counts as missing', () => {
     assert.deepEqual(verdicts({ ...person, fullName: ' \t', lei: ' ' }, 'Individual', 'fullName'), [
       'fullName Missing field_required',
     ])
@@ -82,7 +82,7 @@ suite('verification', () => {
     )
   })
 
-  test('the answer has the fields in the order of the document, each refusal with its remediation', () => {
+  test('the fields are in the order of the interface document, and each refused one has its remediation', () => {
     const kyc = { ...business, lei: 'x', website: 'y', mobilePhone: 'z', taxId: '?', dateOfBirth: '2026-03-02' }
     const { state, fields } = verify(kyc, 'Business', now)
     assert.equal(state, 'Invalid')
@@ -148,7 +148,7 @@ suite('verification', () => {
     personalIdentificationNumber: [['QQ123456C', 'Unchecked']],
   }
   for (const [name, values] of Object.entries(cases))
-    test(`${name} by its rule`, () => {
+    test(`${name} passes or fails by its rule`, () => {
       const field = name as keyof KycFields
       for (const [value, expected] of values)
         assert.deepEqual(verdicts({ [field]: value }, 'Individual', field), [`${field} ${expected}`], value)
@@ -217,7 +217,7 @@ suite('verification', () => {
   })
 })
 
-suite('states', async () => {
+suite('stored states', async () => {
   const start = new Date('2026-03-01T12:00:00.000Z')
   const service = await useModules({ now: start })
   const { clock, customers, db } = service
@@ -265,7 +265,7 @@ suite('states', async () => {
     assert.deepEqual(await byState(partnerId), { Complete: [invalid], Incomplete: [incomplete, complete], Invalid: [] })
   })
 
-  test('concurrent updates leave the state of the stored KYC', async () => {
+  test('after concurrent updates the stored state is that of the stored KYC', async () => {
     const partnerId = await newPartner()
     const { id } = await customers.create(partnerId, { kyc: person('1990-12-10') })
     const websites = ['example.com', 'no website', 'example.org', 'none at all', 'example.net', ' also none ']
@@ -277,7 +277,7 @@ suite('states', async () => {
     assert.deepEqual((await byState(partnerId))[state], [id])
   })
 
-  test('a minor becomes complete on the birthday, and the row reveals only the next midnight', async () => {
+  test('a minor becomes Complete on the 18th birthday, and until then the row reveals only the next midnight', async () => {
     const partnerId = await newPartner()
     const { id } = await customers.create(partnerId, { kyc: person('2008-03-03') })
     const { id: adult } = await customers.create(partnerId, { kyc: person('1990-12-10') })
@@ -296,7 +296,7 @@ suite('states', async () => {
     assert.deepEqual(await dueAt(), [{ due: null }, { due: null }])
   })
 
-  test('a very old customer is judged every day', async () => {
+  test('the verification of a very old customer is repeated every day', async () => {
     const partnerId = await newPartner()
     const { id } = await customers.create(partnerId, { kyc: person('1905-03-04') })
     assert.deepEqual((await byState(partnerId))['Complete'], [id])
@@ -305,7 +305,7 @@ suite('states', async () => {
     assert.deepEqual((await byState(partnerId))['Invalid'], [id], 'older than 120 years')
   })
 
-  test('the worker judges customers that an earlier version wrote, in steps, even from two processes', async () => {
+  test('the worker computes the state of customers that an earlier version wrote, in steps, even from two processes', async () => {
     await judgeAll()
     const partnerIds = [await newPartner(), await newPartner()]
     for (const partnerId of partnerIds)

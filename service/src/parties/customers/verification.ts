@@ -183,7 +183,10 @@ const ownerNumber = (field: Field): OwnerNumber | undefined =>
 const ownerNames = (kyc: KycFields, number: OwnerNumber) =>
   [kyc[`uboFirstName${number}`], kyc[`uboLastName${number}`]] as const
 
-/** Judges an owner. `owner_incomplete` applies to the missing name. Undefined: the rules cannot verify that the person exists. */
+/**
+ * Verifies an owner. `owner_incomplete` applies to the missing name. Undefined: the rules cannot verify that the person
+ * exists.
+ */
 function judgeOwner(kyc: KycFields, number: OwnerNumber): Verdict {
   const [first, last] = ownerNames(kyc, number)
   if (first === undefined && last === undefined) return undefined
@@ -337,7 +340,9 @@ const rules: Readonly<Record<string, readonly Rule[]>> = {
   PT: [{ form: /^(PT)?[1-35689]\d{8}$/, payers: both, fits: portuguese }],
 }
 
-/** Judges a tax number, ignoring spaces, dots, hyphens, slashes and case. Undefined: the country does not have a rule. */
+/**
+ * Checks a tax number, ignoring spaces, dots, hyphens, slashes and case. Undefined: the country does not have a rule.
+ */
 export function judgeTaxId(taxId: string, country: string | undefined, payer: TaxPayer): TaxIdVerdict | undefined {
   const known = country === undefined ? undefined : rules[country]
   if (known === undefined) return undefined

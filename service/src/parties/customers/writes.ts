@@ -42,8 +42,8 @@ export type Writes = {
    */
   readonly update: (partnerId: string, ref: string, input: CustomerUpdate, by?: Actor) => Promise<Customer>
   /**
-   * Judges KYC and identifiers as `create` and `update` would now, in this order, without writing. Returns for each input the refusal
-   * (validation_failed, country_not_supported, customer_exists) or undefined.
+   * Checks KYC and identifiers as `create` and `update` would now, in this order, without writing. Returns for each
+   * input the refusal (validation_failed, country_not_supported, customer_exists) or undefined.
    */
   readonly assess: (partnerId: string, inputs: readonly AssessedInput[]) => Promise<readonly (Refusal | undefined)[]>
 }
@@ -187,8 +187,16 @@ const createTakeIdentifier =
   }
 
 const identifierTaken = (id: string) =>
-  new Refusal('customer_exists', `The customer ${id} has this identifier. Use it, or send another identifier.`, {
-    errors: [
-      { pointer: '/partnerCustomerIdentifier', code: 'exists', message: `is the identifier of the customer ${id}` },
-    ],
-  })
+  new Refusal(
+    'customer_exists',
+    `The customer ${id} already has this identifier. Use that customer, or send another identifier.`,
+    {
+      errors: [
+        {
+          pointer: '/partnerCustomerIdentifier',
+          code: 'exists',
+          message: `is already the identifier of customer ${id}`,
+        },
+      ],
+    },
+  )
