@@ -487,7 +487,7 @@ suite('sources', async () => {
         cases.map(({ kind, booked }) => [kind, booked]),
         (partialPayments ? [10_10n, 49_90n] : [60_00n]).map((sum) => ['sanctions_hold', sum]),
       )
-      const { latePayments = [] } = await service.checkout.get(holder.partnerId, opened.session.id)
+      const { latePayments } = await service.checkout.get(holder.partnerId, opened.session.id)
       assert.deepEqual(latePayments, [], 'the partner learns nothing of it')
     }
   })
