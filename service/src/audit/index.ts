@@ -6,7 +6,7 @@
  * day with records has one head, which is signed and names the head before it. A row of audit.subjects names the customer of a request.
  */
 export { createChainStep, sealedAuditKeys } from './chain.ts'
-export { type Audit, auditedHandlers, type AuditRecord, createAudit, type Maker, type NewRecord } from './service.ts'
+export { type Audit, auditedHandlers, type AuditRecord, createAudit, type NewRecord } from './service.ts'
 
 export type { RecordedAction, ServiceAct } from './rules.ts'
 export { verifyLog } from './verify.ts'

@@ -78,7 +78,7 @@ type CreationRecord = {
 }
 
 /** The person or service account that made a thing, and when. */
-export type Maker = { readonly name: string; readonly at: Date }
+type Maker = { readonly name: string; readonly at: Date }
 
 export type Audit = {
   /** Adds records in the caller's transaction. Sent with the commit. */

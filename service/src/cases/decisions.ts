@@ -351,7 +351,7 @@ async function expireProposal(deps: DecisionsDeps, tx: Tx, { partnerId, id }: Ca
 // The refusal of a step that conflicts with an earlier step of another person.
 
 /** Steps of other people that make a step impossible. */
-export type ConflictReason = 'owned' | 'handedBack' | 'resolved' | 'returning' | 'replaced'
+type ConflictReason = 'owned' | 'handedBack' | 'resolved' | 'returning' | 'replaced'
 
 /** Refuses a step after a conflicting one. `who` and `at` are values, so that a page can write them in the reader's language and zone. */
 export class ConflictingStep extends Refusal {

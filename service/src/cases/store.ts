@@ -121,7 +121,7 @@ export function casesOpenAt(tx: Tx, partnerId: string, moment: Date): Promise<re
 }
 
 /** `any`: with or without an owner. `unowned`: without an owner. Otherwise the owner's id. */
-export type OwnerFilter = 'any' | 'unowned' | { readonly ownerId: string }
+type OwnerFilter = 'any' | 'unowned' | { readonly ownerId: string }
 
 /** Filters of open cases. Absent filters match all cases. */
 export type CaseFilter = { readonly owned?: OwnerFilter; readonly kinds?: readonly CaseKind[] | undefined }

@@ -19,7 +19,7 @@ export type PeriodLine = {
   readonly reference: string
 }
 export type LineFilter = store.LineFilter
-export type Sums = store.PeriodSums
+type Sums = store.PeriodSums
 export type AccountSums = store.AccountPeriodSums
 export type Period = { readonly from: Date; readonly to: Date }
 

@@ -8,7 +8,6 @@
  */
 export {
   folderTransport,
-  type Mailbox,
   type MailContent,
   oneLine,
   readMailbox,
@@ -21,11 +20,9 @@ export {
 } from './transport.ts'
 export {
   createMailQueue,
-  type MailData,
   type MailQueue,
   type NewMail,
   sealedMailSecrets,
-  type MailTemplate,
   type MailToRender,
   type MailWorkerDeps,
   mailJob,

@@ -13,7 +13,7 @@ export type MailToRender = Pick<ClaimedMail, 'kind' | 'toName' | 'expiresAt' | '
   readonly data: MailData
   readonly secret: string | null
 }
-export type MailTemplate = (mail: MailToRender) => MailContent
+type MailTemplate = (mail: MailToRender) => MailContent
 
 export type MailWorkerDeps = {
   readonly db: Database
@@ -137,7 +137,7 @@ const logFields = ({ partnerId, id, kind }: ClaimedMail) => ({ partnerId, mailId
 // The queue of outgoing mails: callers enqueue in their own transaction, and the worker claims mails under a lease.
 
 /** The fields that only the template of the kind needs. */
-export type MailData = Readonly<Record<string, string | null>>
+type MailData = Readonly<Record<string, string | null>>
 
 export type NewMail = {
   /** Names the template that renders the mail. */

@@ -347,7 +347,7 @@ type BeginningPayout = {
 }
 /** `open`: two people have yet to decide. `refused`: they have refused the payout. */
 type MonitoringHold = 'open' | 'refused'
-export type FindMonitoringHolds = (
+type FindMonitoringHolds = (
   payouts: readonly BeginningPayout[],
 ) => Promise<(payout: BeginningPayout) => MonitoringHold | undefined>
 

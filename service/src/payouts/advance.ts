@@ -423,7 +423,7 @@ export type RefundEvents = {
   /** Appends the event of each refund. `ended`: its payout, with the status to which it moves. */
   readonly appendEnded: (tx: Tx, ended: readonly PayoutRow[], now: Date) => Promise<void>
 }
-export type RecallSettlement = {
+type RecallSettlement = {
   readonly partnerId: string
   readonly recallId: string
   readonly amount: Minor

@@ -38,7 +38,6 @@ export {
   type CallOptions,
   callTimeoutMsMax,
   type Connector,
-  type ConnectorLimits,
   type Credit,
   type Debit,
   type DebitReason,
@@ -51,7 +50,6 @@ export {
   type Money,
   type BankOddity,
   type PayeeResult,
-  type PayerOrigin,
   type RecallOutcome,
   type RecallRequest,
   type InstructionSummary,
@@ -60,7 +58,7 @@ export {
   type ConnectorState,
   createConnectorHealth,
 } from './port.ts'
-export { bankTextCharsMax, joinBankTexts, withBankText } from './bank-text.ts'
+export { joinBankTexts, withBankText } from './bank-text.ts'
 export {
   type BankBooks,
   type BankEntry,
@@ -130,7 +128,6 @@ export {
 } from './domestic.ts'
 export {
   bankKey,
-  type BritishAccount,
   readBritishAccount,
   ibanCountries,
   ibanMistake,

@@ -84,7 +84,7 @@ export type IncomingDebtor = {
 }
 
 /** The origin of a payment: the payer's address, and the country of the chosen bank. */
-export type PayerOrigin = { readonly ipAddress: string; readonly countryCode: string | null }
+type PayerOrigin = { readonly ipAddress: string; readonly countryCode: string | null }
 
 /** The result of a bank's verification of payee. `unchecked`: the payee's bank did not return a result. */
 export type PayeeResult = 'match' | 'close_match' | 'no_match' | 'unchecked'
@@ -209,7 +209,7 @@ export type BankOddity =
   | 'recall_letter'
 
 /** The limits of a connector, which the settlement worker observes. */
-export type ConnectorLimits = {
+type ConnectorLimits = {
   /** Instructions per call, which a bank receives as one message. */
   readonly instructionsPerCallMax: number
   /** Concurrent calls with instructions. */

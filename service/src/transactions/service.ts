@@ -101,7 +101,7 @@ export const toRequester = ({ serviceAccountId: id, name, signedInAt }: Caller, 
 })
 
 /** Amount that the customer pays or receives in another currency than `currency`, with the quote and its expiry. */
-export type TransactionExchange = {
+type TransactionExchange = {
   readonly userAmount: Minor
   readonly userCurrency: Currency
   readonly quoteId: string
@@ -123,7 +123,7 @@ export type StepCause = {
 export type RequestedReference = Pick<NewTransaction, 'partnerId' | 'reference'>
 /** References in use, by `partnerKey(partnerId, reference)`. */
 export type TakenReferences = ReadonlySet<string>
-export type OpenedTransaction = { readonly id: string; readonly reference: string }
+type OpenedTransaction = { readonly id: string; readonly reference: string }
 
 export type Transactions = TransactionReads &
   TransactionExports & {

@@ -15,7 +15,7 @@ import type { Proxy } from './exchange/proxy.ts'
 import { type Resolve, systemResolve } from './exchange/guard.ts'
 import { createThreads } from './exchange/exchange-thread.ts'
 
-export type DeliveryObserver = {
+type DeliveryObserver = {
   /** Called when an attempt has ended. `stale`: its result was discarded. */
   readonly attempt?: (outcome: Verdict | 'stale', durationMs: number, subscriptionId: string) => void
   readonly fannedOut?: (events: number) => void

@@ -33,7 +33,7 @@ import type { DifferenceItem, LookResult } from './rules.ts'
 import * as store from './store.ts'
 
 /** Observes the results of a check, for metrics. */
-export type ReconciliationObserver = {
+type ReconciliationObserver = {
   readonly account: (state: ObservedAccount) => void
   readonly cases: (kinds: readonly CaseCount[], proposals: number) => void
 }

@@ -15,7 +15,7 @@ export type OwnershipProof = Omit<store.OwnershipProof, 'status'> & {
   readonly status: store.OwnershipProof['status'] | 'Expired'
 }
 /** The external wallet of a payment. `customerId` is null for the partner's own payments. */
-export type PaymentWallet = {
+type PaymentWallet = {
   readonly partnerId: string
   readonly customerId: string | null
   /** Lower case. */

@@ -80,7 +80,7 @@ export type DeskChanges = {
 
 export type PartnerRow = { readonly id: string; readonly name: string; readonly createdAt: Date }
 
-export type Runbooks = {
+type Runbooks = {
   /** `name`: such as `bank-files` or `alerts/PaymentsCaseOpen`. Undefined if no runbook has it. */
   readonly find: (
     name: string,

@@ -29,7 +29,7 @@ export const beneficiaryJobs = (
 // Renews verifications: a worker claims due beneficiaries under a lease, asks the scheme outside of any transaction, and records the answer
 // under the fence. A new name or a verification by the partner ends the lease, and the worker drops its answer.
 
-export type Renewals = {
+type Renewals = {
   /** Renews due verifications, and returns how many it claimed. */
   readonly renewStep: () => Promise<number>
   readonly releaseRenewals: (partnerId: string, tx?: Tx) => Promise<void>

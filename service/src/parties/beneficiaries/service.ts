@@ -39,7 +39,7 @@ import * as store from './store.ts'
 export type Beneficiary = store.Beneficiary
 export type Payee = store.Payee
 export type PayeeCheck = store.PayeeCheck
-export type BeneficiaryList = QueryOf<'listBeneficiaries'>
+type BeneficiaryList = QueryOf<'listBeneficiaries'>
 
 export type Beneficiaries = Verifications &
   BulkBeneficiaries & {

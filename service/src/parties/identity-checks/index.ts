@@ -5,7 +5,7 @@
  * has at most one undecided verification. The findings of a provider are sealed, and come only from a report that the service has requested. A
  * report is applied once, by its version, and older ones are ignored. The customer's state changes in the transaction that applies a report.
  */
-export { createIdentityReader, createIdentityErasure, type IdentityErasure } from './proofs.ts'
+export { createIdentityReader, createIdentityErasure } from './proofs.ts'
 export { identityRoutes, toVerification, createIdentityWebhookSite } from './routes.ts'
 export { sealedIdentities } from './store.ts'
 export { createIdentityChecks, type IdentityChecks, identityJobs } from './service.ts'

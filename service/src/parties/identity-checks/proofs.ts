@@ -38,7 +38,7 @@ export function createIdentityReader({ sealer }: { readonly sealer: Sealer }): R
       )
 }
 
-export type IdentityErasure = {
+type IdentityErasure = {
   /**
    * Ends undecided verifications, here and at the provider, and deletes their links. Decided ones are proofs that must be retained
    * (AMLD, Art. 40).

@@ -4,7 +4,7 @@ import { type Breaker, createBreaker, inTime, TimeLimitExceeded, type Log } from
 import type { PayeeQuestion, PayeeResult, PayeeScheme } from './port.ts'
 
 /** `source`: the id of the scheme, or `own` if this service has issued the IBAN. */
-export type PayeeAnswer = PayeeResult & { readonly source: string; readonly schemeReference: string | null }
+type PayeeAnswer = PayeeResult & { readonly source: string; readonly schemeReference: string | null }
 
 /** Reads the names of an account of this service. Empty: its customer does not have a name. Undefined: the service did not issue the IBAN. */
 export type ReadHolderNames = (iban: string) => Promise<readonly string[] | undefined>

@@ -39,7 +39,7 @@ export type CheckedPayee = NewPayee & {
 }
 
 /** Bulk that has paid lines of the file before. */
-export type EarlierBulk = Pick<store.BulkRow, 'id' | 'createdAt' | 'accountName'> & {
+type EarlierBulk = Pick<store.BulkRow, 'id' | 'createdAt' | 'accountName'> & {
   /** Number of different lines of the file that the bulk has paid, and of the different lines in the file. */
   readonly same: number
   readonly of: number

@@ -45,7 +45,7 @@ export type ProviderClaims = {
  * is connected. `address`: the provider and the invitation name different addresses. `role`: the provider does not give the role. `required`: the
  * person must sign in by the provider. `invited`: the address has an invitation, and the person must open its link.
  */
-export type SignOnFailure =
+type SignOnFailure =
   | 'expired'
   | 'refused'
   | 'unreachable'

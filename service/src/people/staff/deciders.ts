@@ -82,7 +82,7 @@ export const createSetDeciders =
 // Judges the two people of a decision when it takes effect. Cases, hits, monitoring rules and changes use it in the transaction of the
 // effect, so that a person who lost the role after the proposal does not count.
 
-export type JudgeTwoStaff = (tx: Tx, author: Decider, approver: Decider) => Promise<DecidersProblem | undefined>
+type JudgeTwoStaff = (tx: Tx, author: Decider, approver: Decider) => Promise<DecidersProblem | undefined>
 
 /** Judges two staff members. `may`: whether a role decides. Locks both accounts until the end of the transaction. */
 export const createStaffJudge =

@@ -111,7 +111,7 @@ type CaseKey = { readonly partnerId: string; readonly id: string }
 type OwnerChange = { readonly ownerId: string | null; readonly seen: string | null }
 
 /** `by`: what kind of text was typed. The text itself may be personal data, which the log must not contain because it is never erased. */
-export type StaffSearch = {
+type StaffSearch = {
   readonly by: 'money' | 'text'
   /** Ids, each with its partner's. */
   readonly payouts: readonly string[]

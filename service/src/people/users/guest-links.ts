@@ -35,7 +35,7 @@ export type GuestLink = store.GuestLinkRow & {
 }
 
 /** The guest of a session. The caller has permissions only for webhooks. */
-export type Guest = {
+type Guest = {
   readonly caller: Caller
   readonly link: store.GuestLinkRow
   readonly partnerName: string

@@ -85,7 +85,7 @@ export function renderSignInLink(mail: MailToRender): MailContent {
   return mailWithLink(`Sign in to ${partner}`, before, link, after)
 }
 
-export type InvitationMailKind = 'invitation' | 'invitation_resent'
+type InvitationMailKind = 'invitation' | 'invitation_resent'
 
 type InvitationMailData = {
   readonly role: wire.Role

@@ -56,7 +56,7 @@ export function membersRoutes(members: Members) {
 
 // The operations of a team: people join by an invitation, sign in, change roles and are removed.
 
-export type User = store.MemberRow & { readonly factors: readonly ('passkey' | 'password' | 'sso')[] }
+type User = store.MemberRow & { readonly factors: readonly ('passkey' | 'password' | 'sso')[] }
 
 export type Members = Entrances & {
   readonly singleSignOn: TeamSingleSignOn

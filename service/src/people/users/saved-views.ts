@@ -8,7 +8,7 @@ import type { SignedInUser } from './member-deps.ts'
 import * as store from './store.ts'
 import type { SavedViewRow } from './store.ts'
 
-export type SavedView = Pick<SavedViewRow, 'id' | 'page' | 'name' | 'query' | 'isShared'> & {
+type SavedView = Pick<SavedViewRow, 'id' | 'page' | 'name' | 'query' | 'isShared'> & {
   /** True if the person may rename and delete it. */
   readonly isOwn: boolean
 }

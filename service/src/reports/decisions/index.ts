@@ -7,7 +7,6 @@
  */
 export {
   ageBands,
-  type AgeBand,
   createDecisionStatistics,
   type CountedKind,
   type DecisionNumbers,
