@@ -32,9 +32,8 @@ import {
   resolutions,
   reversingTransfer,
 } from './rules.ts'
-import { appendDecision, type CaseRow, type DecisionKind, type DecisionRow, decisionsOf } from './store.ts'
-import { type CaseReport, readCaseReport } from './report.ts'
 import * as store from './store.ts'
+import { type CaseReport, readCaseReport } from './report.ts'
 
 export type CaseKey = { readonly partnerId: string; readonly id: string }
 /** The person who decides. `staffId`: the signed-in account; absent for a name given to a command. */
@@ -99,7 +98,7 @@ export type Decisions = {
   /** Expires proposals without a timely second decision. Returns their number. */
   readonly expire: (transaction: Transaction, proposalsMax: number) => Promise<number>
   /** Lists the decisions about a case in their order. */
-  readonly history: (tx: Tx, partnerId: string, id: string) => Promise<readonly DecisionRow[]>
+  readonly history: (tx: Tx, partnerId: string, id: string) => Promise<readonly store.DecisionRow[]>
 }
 type Transaction = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
 
@@ -137,7 +136,7 @@ export function createDecisions(deps: DecisionsDeps): Decisions {
       for (const key of due) await transaction((tx) => expireProposal(deps, tx, key))
       return due.length
     },
-    history: decisionsOf,
+    history: store.decisionsOf,
   }
 }
 
@@ -179,7 +178,7 @@ async function lockOpen(
   return found
 }
 
-type NewDecision = Pick<DecisionRow, 'kind' | 'actor' | 'note'> & Partial<RefusalCounts>
+type NewDecision = Pick<store.DecisionRow, 'kind' | 'actor' | 'note'> & Partial<RefusalCounts>
 
 /** Writes the case and the decision. `named`: the author of the proposal, if any. */
 export async function decide(
@@ -191,7 +190,7 @@ export async function decide(
 ): Promise<store.CaseRow> {
   await store.updateCase(tx, changed)
   const about = changed.proposalId === null ? row : changed
-  await appendDecision(tx, {
+  await store.appendDecision(tx, {
     partnerId: row.partnerId,
     caseId: row.id,
     ...{ stopped: null, alreadySent: null, ...decided },
@@ -333,7 +332,7 @@ async function reject(
   if (isEmptyName(staff)) throw refuse('State who rejects it.')
   const row = await lockOpen(deps, tx, partnerId, id, { id: staffId, name: staff })
   if (row.proposedBy === null) throw refuse('The case has no proposal.')
-  const kind: DecisionKind = isProposer(row.proposedBy, readProposal(row), { staff, staffId })
+  const kind: store.DecisionKind = isProposer(row.proposedBy, readProposal(row), { staff, staffId })
     ? 'withdrawn'
     : 'rejected'
   return decide(deps, tx, row, { ...row, ...withoutProposal }, { kind, actor: staff, note })
@@ -386,9 +385,9 @@ type OwnerChange = CaseKey & {
 
 export type CaseOwners = {
   /** Sets or removes the owner of a case. Refuses: not_found, validation_failed (decided, or the owner has changed). */
-  readonly assign: (tx: Tx, assigning: OwnerChange) => Promise<CaseRow>
+  readonly assign: (tx: Tx, assigning: OwnerChange) => Promise<store.CaseRow>
   /** Adds a note to the history of an open case. Refuses: not_found, validation_failed (decided). */
-  readonly remark: (tx: Tx, remark: CaseKey & { readonly by: Person; readonly note: string }) => Promise<CaseRow>
+  readonly remark: (tx: Tx, remark: CaseKey & { readonly by: Person; readonly note: string }) => Promise<store.CaseRow>
 }
 
 export const createCaseAssignment = (deps: { readonly clock: Clock }): CaseOwners => ({
@@ -411,7 +410,7 @@ export const createCaseAssignment = (deps: { readonly clock: Clock }): CaseOwner
 /** Returns the refusal of an owner change after a concurrent one. `what`: `the case`, or `it`. */
 export const ownerChanged = (
   what: string,
-  { ownerName: who, ownedSince: at }: Pick<CaseRow, 'ownerName' | 'ownedSince'>,
+  { ownerName: who, ownedSince: at }: Pick<store.CaseRow, 'ownerName' | 'ownedSince'>,
 ): ConflictingStep =>
   who === null
     ? new ConflictingStep(

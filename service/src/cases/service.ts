@@ -13,7 +13,6 @@ import {
   reversingTransfer,
 } from './rules.ts'
 import { readCaseReport, toReturn } from './report.ts'
-import { insertReturn, lastRemarks } from './store.ts'
 import * as store from './store.ts'
 import * as numbers from './store-numbers.ts'
 
@@ -94,7 +93,7 @@ export type Cases = {
   readonly openAbout: typeof store.openAbout
   /** Lists at most 20 cases about subjects, open or decided, newest first. */
   readonly about: typeof store.casesAbout
-  readonly lastRemarks: typeof lastRemarks
+  readonly lastRemarks: typeof store.lastRemarks
   readonly byIds: typeof store.casesByIds
   /** Lists the open cases of a partner, oldest first, in pages. */
   readonly openOf: typeof store.openCasesOf
@@ -164,7 +163,7 @@ export function createCases(deps: CasesDeps): Cases {
     openOfKind: store.listOpenOfKind,
     openAbout: store.openAbout,
     about: store.casesAbout,
-    lastRemarks,
+    lastRemarks: store.lastRemarks,
     byIds: store.casesByIds,
     openOf: store.openCasesOf,
     numbers: {
@@ -222,7 +221,7 @@ async function sendBack(deps: CasesDeps, tx: Tx, { partnerId, id }: CaseKey, not
   const now = deps.clock.now()
   const proposal = JSON.stringify({ action: 'return', note })
   const proposed = { proposalId: newId(), proposal, proposedBy: 'service', proposedAt: now }
-  await insertReturn(tx, toReturn(row, { currency, amount: booked }, proposed.proposalId, now))
+  await store.insertReturn(tx, toReturn(row, { currency, amount: booked }, proposed.proposalId, now))
   await decide(
     deps,
     tx,

@@ -10,7 +10,6 @@ import type { DepositStatus, DepositWithParts } from '../deposits/index.ts'
 import { type CheckoutDeps, depositMoney, type SessionPart } from './session.ts'
 import { type PayerRefundState, payerRefundState, refundsOfSession } from './refunds.ts'
 import { type LineItem, parseLineItems, checkoutStatus, tokenHash } from './rules.ts'
-import { readBranding, readPageBrandings, type PageBranding } from './store.ts'
 import * as store from './store.ts'
 import { lateOfSessions } from './store-late.ts'
 
@@ -32,7 +31,7 @@ export type PaymentPage = {
   readonly payee: string
   readonly description: string | null
   readonly lineItems: readonly LineItem[] | null
-  readonly branding: PageBranding | undefined
+  readonly branding: store.PageBranding | undefined
   /** Account holder of the IBAN, which the payer's bank verifies: the partner, if its customer has no name. */
   readonly accountHolder: string
   readonly iban: string
@@ -155,7 +154,7 @@ export function createPaymentPages(deps: CheckoutDeps): PaymentPages {
 
 /** Reads the logo of a partner. Refuses: not_found. */
 export async function readLogo(tx: Tx, partnerId: string): Promise<Logo> {
-  const { logo: bytes = null, logoType: type = null } = (await readBranding(tx, partnerId)) ?? {}
+  const { logo: bytes = null, logoType: type = null } = (await store.readBranding(tx, partnerId)) ?? {}
   if (bytes === null || type === null) throw notFound('logo')
   return { bytes: Buffer.from(bytes), type }
 }
@@ -248,7 +247,7 @@ async function readPayments(
   const rows = await deposits.withParts(tx, await deposits.byIds(tx, keysOfDeposits))
   const visits = bank === undefined || sessions.length === 0 ? [] : await store.visitsBySessions(tx, sessions)
   const partnerIds = [...new Set(sessions.map(({ partnerId }) => partnerId))]
-  const brandings = partnerIds.length === 0 ? [] : await readPageBrandings(tx, partnerIds)
+  const brandings = partnerIds.length === 0 ? [] : await store.readPageBrandings(tx, partnerIds)
   const names = await customers.accountNamesOf(
     tx,
     sessions.map(({ partnerId, customerId }) => ({ partnerId, id: customerId })),
@@ -299,7 +298,7 @@ function toPaymentPage(
     readonly now: Date
     readonly bankCountries: readonly string[]
     readonly accountHolder: string
-    readonly branding: PageBranding | undefined
+    readonly branding: store.PageBranding | undefined
     readonly isStopped: boolean
     readonly late: readonly PayerLatePayment[]
   },

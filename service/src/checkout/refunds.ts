@@ -6,7 +6,6 @@ import { toRequestInProgress, replayRow, sqlState, sqlStateOf, type Tx } from '.
 import { type DepositWithParts, type Part, type PaymentRefunds, parsePartReport } from '../deposits/index.ts'
 import type { Creditor, RefundEvents, PayoutCall, PayoutLife, PayoutRow, Payouts } from '../payouts/index.ts'
 import type { CheckoutDeps } from './session.ts'
-import { sessionById, type SessionRow } from './store.ts'
 import * as store from './store.ts'
 import { lateById } from './store-late.ts'
 import type { EventOutbox, EventPayload } from '../events/index.ts'
@@ -94,7 +93,7 @@ const attemptsMax = 5
 export function createRefunds(deps: CheckoutDeps): Refunds {
   const { db, cursors, payouts } = deps
   const requireSession = async (partnerId: string, sessionId: string) => {
-    if ((await sessionById(db, partnerId, sessionId)) === undefined) throw notFound('checkout session')
+    if ((await store.sessionById(db, partnerId, sessionId)) === undefined) throw notFound('checkout session')
   }
   return {
     refund: createRefund(deps),
@@ -116,7 +115,7 @@ export function createRefunds(deps: CheckoutDeps): Refunds {
 
 type RefundRequest = {
   readonly caller: Caller
-  readonly session: SessionRow
+  readonly session: store.SessionRow
   /** The deposit of the session, or of the accepted late payment. */
   readonly deposit: DepositWithParts
   /** Undefined: the deposit takes one payment. */
@@ -148,7 +147,7 @@ function createRefund(deps: CheckoutDeps): Refunds['refund'] {
   const attempt = (caller: Caller, sessionId: string, body: RefundRequest['body'], ip: string) =>
     db.transaction(async (tx) => {
       const { partnerId } = caller
-      const session = await sessionById(tx, partnerId, sessionId)
+      const session = await store.sessionById(tx, partnerId, sessionId)
       if (session === undefined) throw notFound('checkout session')
       const { partId = null, reference = null, reason = null, idempotencyKey } = body
       const late = await findAcceptedLate(tx, session, body.latePaymentId ?? null)
@@ -370,7 +369,7 @@ function refundedPart({ inParts, status, parts }: DepositWithParts, partId: stri
  * Reads the named late payment with its deposit. Undefined: the request names none. Refuses: checkout_session_not_paid,
  * validation_failed.
  */
-async function findAcceptedLate(tx: Tx, { partnerId, id: sessionId }: SessionRow, latePaymentId: string | null) {
+async function findAcceptedLate(tx: Tx, { partnerId, id: sessionId }: store.SessionRow, latePaymentId: string | null) {
   if (latePaymentId === null) return undefined
   const late = await lateById(tx, partnerId, latePaymentId)
   if (late === undefined || late.sessionId !== sessionId)

@@ -27,7 +27,6 @@ import {
 } from './parts.ts'
 import { awaitsAnswer, isWithheld, lacksOwnership } from './payers.ts'
 import { type ArrivingMoney, createScreenedLock, type ScreenedDeposit, payerKey } from './screened.ts'
-import { partEvents } from './events.ts'
 import { decidePayerCheck, insertParts, insertPayerChecks, updatePartStatuses } from './store-parts.ts'
 import * as store from './store.ts'
 
@@ -441,7 +440,7 @@ function eventsOf(
   )
   const type = transition.event
   const origin = { partnerId, occurredAt: now }
-  const ofParts = partEvents(deposit, customer, plan, now)
+  const ofParts = events.partEvents(deposit, customer, plan, now)
   // The interface document has no event for money under review: the timeline shows it.
   if (type === undefined) return ofParts
   assert(type !== 'partner.customer.deposit.created', 'a deposit is created once')

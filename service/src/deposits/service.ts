@@ -30,13 +30,6 @@ import { createPayerChecks, type PayerChecks } from './payers.ts'
 import { type DepositWithParts, parsePartReport, withParts } from './parts.ts'
 import * as store from './store.ts'
 import { eraseFields, type Part, type PartStatus } from './store-parts.ts'
-import {
-  type Deposit,
-  listHeldDeposits,
-  listStuckDeposits,
-  waitingDepositsByIds,
-  type WaitingDepositRow,
-} from './store.ts'
 import { createHash } from 'node:crypto'
 import type { IncomingDebtor, Money } from '../rails/index.ts'
 
@@ -376,14 +369,14 @@ const holdsByStatus: Readonly<Record<DepositStatus, Hold['kind'] | undefined>> =
   Expired: undefined,
 }
 
-export function holdOfDeposit({ status, expiresAt }: Deposit): Hold | undefined {
+export function holdOfDeposit({ status, expiresAt }: store.Deposit): Hold | undefined {
   const kind = holdsByStatus[status]
   return kind && { kind, by: kind === 'payer' ? expiresAt : null }
 }
 
 function createWaiting({ db, clock }: { readonly db: Database; readonly clock: Clock }) {
   const standsBefore = () => after(clock.now(), -heldMsMax)
-  const classified = (rows: readonly WaitingDepositRow[]): readonly DepositInQueue[] =>
+  const classified = (rows: readonly store.WaitingDepositRow[]): readonly DepositInQueue[] =>
     rows.flatMap(({ partnerId, id, status, screeningSince, heldSince }): readonly DepositInQueue[] => {
       if (screeningSince !== null) return [{ partnerId, id, status, why: 'held', since: screeningSince }]
       return heldSince !== null && heldSince < standsBefore()
@@ -392,14 +385,14 @@ function createWaiting({ db, clock }: { readonly db: Database; readonly clock: C
     })
   return {
     waiting: async (rowsMax: number) => {
-      const held = classified(await listHeldDeposits(db, rowsMax))
-      const stands = classified(await listStuckDeposits(db, standsBefore(), rowsMax)).filter(
+      const held = classified(await store.listHeldDeposits(db, rowsMax))
+      const stands = classified(await store.listStuckDeposits(db, standsBefore(), rowsMax)).filter(
         ({ why }) => why === 'stands',
       )
       return [...held, ...stands]
     },
     waitingOf: async (partnerId: string, ids: readonly string[]) =>
-      classified(await waitingDepositsByIds(db, partnerId, ids)),
+      classified(await store.waitingDepositsByIds(db, partnerId, ids)),
   }
 }
 

@@ -38,7 +38,6 @@ import {
   notVerified,
   type Payer,
 } from '../parties/customers/index.ts'
-import type { BuyerRow, QuoteRow } from './store.ts'
 import type { FxTerms, Rates } from '../rates/index.ts'
 
 type ConversionCall = KeyedCall & {
@@ -297,7 +296,7 @@ function toTransaction({ call, quote }: AcceptedConversion): NewTransaction {
 
 // Gates of customers: a conversion needs a verified customer, and must not exceed the largest balance of its state.
 
-type BoughtAmount = Pick<QuoteRow, 'partnerId' | 'customerId' | 'buyCurrency' | 'buyAmount'>
+type BoughtAmount = Pick<store.QuoteRow, 'partnerId' | 'customerId' | 'buyCurrency' | 'buyAmount'>
 /** Customers of quotes, by `partnerKey`. Customers with a largest balance are locked. */
 type Buyers = ReadonlyMap<string, Payer>
 
@@ -315,7 +314,7 @@ export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'cu
   }
   return {
     /** Locks customers before their quotes, as an erasure does. Costs nothing for quotes without a customer. */
-    lock: async (tx: Tx, rows: readonly BuyerRow[]): Promise<Buyers> => {
+    lock: async (tx: Tx, rows: readonly store.BuyerRow[]): Promise<Buyers> => {
       const buyers = await customers.payersByIds(tx, rows)
       const limited = rows.filter(({ partnerId, id, currency }) => {
         const payer = buyers.get(partnerKey(partnerId, id))

@@ -30,7 +30,6 @@ import { type CreateAccounts, createAccountCreator, type LedgerDeps, readAccount
 import { requirePermit } from './permits.ts'
 import * as store from './store.ts'
 import * as partyStore from './store-parties.ts'
-import type { NewTransfer } from './store.ts'
 
 export type Entries = {
   /** Reads the accounts of transfers without a lock. Accounts that do not exist are left out. */
@@ -398,7 +397,7 @@ function takeChanges(balances: Map<string, BalanceChange>, changes: NetChanges):
 // reserved part.
 
 /** Writes the changes of the accounts of parties. Creates missing accounts. */
-function changeParties(tx: Tx, transfers: readonly NewTransfer[], segregated: ReadonlySet<string>): void {
+function changeParties(tx: Tx, transfers: readonly store.NewTransfer[], segregated: ReadonlySet<string>): void {
   const changes = new Map<string, partyStore.PartyChange & { posted: Minor; reserved: Minor }>()
   const add = (partnerId: string, accountId: string, partyId: string, { posted, reserved }: BalanceChange) => {
     if (!segregated.has(accountId) || (posted === 0n && reserved === 0n)) return

@@ -31,7 +31,6 @@ import { createScreen, free, postponeHeldPayout, type ScreenedClaims } from './s
 import * as store from './store.ts'
 import { expiredApprovals, partnersWithHeld } from './store-waiting.ts'
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
-import { approvalsDue } from './store.ts'
 
 export type PayoutClaim = store.PayoutClaim
 
@@ -421,4 +420,4 @@ const createEndByStatement =
 // The job of payouts that needs no bank. Settlement declares those that call one.
 
 export const approvalsJob = ({ expireApprovalsStep }: Pick<PayoutLife, 'expireApprovalsStep'>): Job =>
-  defineJob({ name: 'payouts.approvals', due: approvalsDue, run: expireApprovalsStep })
+  defineJob({ name: 'payouts.approvals', due: store.approvalsDue, run: expireApprovalsStep })

@@ -46,7 +46,6 @@ import * as store from './store.ts'
 import { lockDuplicateTurns, type NoteRow, readNotes, putNote } from './store-duplicates.ts'
 import type { Person } from './lifecycle.ts'
 import type { TransactionView, WithdrawalSearch } from '../transactions/index.ts'
-import { makeDue, readAttemptState } from './store.ts'
 import type { OpenQuote } from '../fx/index.ts'
 
 export type AcceptedPayout = { readonly payout: store.PayoutRow; readonly replayed: boolean }
@@ -500,8 +499,8 @@ const createRetry =
   ({ clock }: { readonly clock: Clock }): RetryPayout =>
   async (tx, partnerId, id) => {
     const now = clock.now()
-    if ((await makeDue(tx, partnerId, id, now)) === 1) return
-    const state = await readAttemptState(tx, partnerId, id)
+    if ((await store.makeDue(tx, partnerId, id, now)) === 1) return
+    const state = await store.readAttemptState(tx, partnerId, id)
     if (state === undefined) throw notFound('payout')
     const { status, leaseId, dueAt } = state
     if (status !== 'Pending' && status !== 'Processing')

@@ -12,7 +12,6 @@ import {
 import { present } from '../kernel/index.ts'
 import { type Member, newLinkToken } from '../kernel/api/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import type { ReportRow } from './store.ts'
 import * as store from './store.ts'
 import { createHash } from 'node:crypto'
 
@@ -33,7 +32,7 @@ export async function queueReportMails(
   { mail, membersByAddress, publicUrl }: MailDeps,
   tx: Tx,
   schedule: store.ScheduleRow,
-  { partnerId, id, kind, format, currency, periodFrom, periodTo }: ReportRow,
+  { partnerId, id, kind, format, currency, periodFrom, periodTo }: store.ReportRow,
   outcome: MailOutcome,
 ): Promise<void> {
   const addresses = ownJson<readonly string[]>(schedule.emails)

@@ -36,7 +36,6 @@ import {
 import { type FinalStatus, mayMove } from './rules.ts'
 import * as erasure from './store-erasure.ts'
 import * as store from './store.ts'
-import type { MovedTransaction, TransactionRow } from './store.ts'
 import type { NewRecord } from '../audit/index.ts'
 
 /** Party of the interface document. An undefined field is absent. */
@@ -408,7 +407,7 @@ function toRow(transaction: NewTransaction, now: Date): Omit<store.TransactionRo
 }
 
 function statusChanged(
-  row: MovedTransaction,
+  row: store.MovedTransaction,
   status: TransactionStatus,
   customFields: Record<string, unknown> | null,
 ): EventPayload<'transaction.status.changed'> {
@@ -469,7 +468,7 @@ type RecordedOpening = {
 
 /** Creates a record for each row, with the id of its transaction. */
 const toOpeningRecords = (
-  rows: readonly TransactionRow[],
+  rows: readonly store.TransactionRow[],
   openings: readonly RecordedOpening[],
 ): readonly NewRecord[] =>
   rows.map(({ partnerId, id, reference, type, amount, currency, status }, index): NewRecord => {

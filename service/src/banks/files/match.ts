@@ -8,14 +8,13 @@ import { oddityReport, type Report, settledReportId } from './reports.ts'
 import { absolute } from './accounts.ts'
 import { amountDifference, formatMatch, type ScoredPayment, automaticScoreMin, findNamedPayment } from './scores.ts'
 import { type FindOriginals, readOriginals, matchReversedCredit } from './reversals.ts'
-import type { EntryKind } from './store-entries.ts'
-import { byShard, type Tx } from '../../postgres/index.ts'
 import * as entries from './store-entries.ts'
+import { byShard, type Tx } from '../../postgres/index.ts'
 import * as words from './store-incoming.ts'
 
 export type BookedUnit = { readonly unit: Unit; readonly entryId: string }
 export type Match = {
-  readonly kind: EntryKind
+  readonly kind: entries.EntryKind
   readonly subject: { readonly partnerId: string; readonly id: string } | null
   readonly score: number
   readonly matchedBy: string

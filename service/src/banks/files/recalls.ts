@@ -14,7 +14,6 @@ import * as store from './store-recalls.ts'
 import { bankInstructionId, formatFileName, formatMessageId, type RecallKind } from './ids.ts'
 import { type Recall, recallXml } from '../../iso20022/index.ts'
 import { executionDateOf, initiatingParty, type FileMessage, buildContents } from './message.ts'
-import type { RecalledPayment } from './store-recalls.ts'
 import { letterPdf } from '../../typesetting/index.ts'
 import { writeAnswers } from './recall-answers.ts'
 import { oddityReport, writeReports } from './reports.ts'
@@ -148,7 +147,7 @@ const formatCancellationId = (recallId: string): string => recallId.replaceAll('
 export function recallMessage(
   file: File & { readonly kind: RecallKind },
   original: File & Pick<OutgoingFile, 'messageName'>,
-  recalls: readonly RecalledPayment[],
+  recalls: readonly store.RecalledPayment[],
   rules: BankRules,
 ): FileMessage {
   const [first] = recalls

@@ -1,6 +1,5 @@
 /** Events: the list, and the page of an event with its deliveries. */
-import { referenceCharsMax } from '@partner-payments/wire'
-import type { ResponseOf } from '@partner-payments/wire'
+import { referenceCharsMax, type ResponseOf } from '@partner-payments/wire'
 import { ifFound, notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'

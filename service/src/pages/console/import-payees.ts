@@ -1,10 +1,9 @@
 /** The import and the download of payees: columns, and the effect of each row. */
 import { beneficiaries as wire, type PayeeAddress, type ResponseOf, selectForeign } from '@partner-payments/wire'
-import { ifFound, type PublicRequest } from '../../kernel/api/index.ts'
+import { ifFound, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { isUuid } from '../../kernel/index.ts'
 import { formatDomestic, readAmericanNumber, readBritishNumber, readSortCode } from '../../rails/index.ts'
 import type { BeneficiaryCreate, Beneficiary } from '../../parties/beneficiaries/index.ts'
-import { Refusal } from '../../kernel/api/index.ts'
 import type { FileColumns, FileRow } from '../kit/csv.ts'
 import { fill } from '../language.ts'
 import { refusalText } from './bulk-check-page.ts'

@@ -14,8 +14,7 @@ import {
 import { amountText } from '../../kernel/index.ts'
 import { screenedParties } from '../../payouts/index.ts'
 import { type Deciders, kindsDecidedBy, type SignedInStaff } from '../../people/staff/index.ts'
-import { linkOf, page, readForm, seeOther, uuidPattern } from '../kit/request.ts'
-import type { Form } from '../kit/request.ts'
+import { linkOf, page, readForm, seeOther, uuidPattern, type Form } from '../kit/request.ts'
 import type { Html } from '../html.ts'
 import { casePage, type CaseShown, type CaseStep, caseSteps, type AlertPayouts } from './case-page.ts'
 import {

@@ -1,8 +1,8 @@
 /** Items that wait for a person besides cases: their table and page, with the forms to assign an owner and to add a note. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { ConflictingStep } from '../../cases/index.ts'
-import type { StaffRole } from '../../people/staff/index.ts'
 import {
+  type StaffRole,
   type Assignment,
   type SignedInStaff,
   type AssignmentStep,

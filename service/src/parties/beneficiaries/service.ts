@@ -24,7 +24,7 @@ import {
   type RefusedAddress,
   refuseUpdate,
 } from './rules.ts'
-import { deletePrefixes } from './store.ts'
+import * as store from './store.ts'
 import {
   adoptAnswer,
   createVerifications,
@@ -34,7 +34,6 @@ import {
 } from './verifications.ts'
 import { createPartnerTurns } from '../../postgres/jobs/index.ts'
 import { answersAbout, type VerificationRow } from './store-verifications.ts'
-import * as store from './store.ts'
 
 export type Beneficiary = store.Beneficiary
 export type Payee = store.Payee
@@ -156,7 +155,7 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
     remove: async (partnerId, id) => {
       await db.transaction(async (tx) => {
         if ((await store.remove(tx, partnerId, id, clock.now())) === 0) throw notFound('beneficiary')
-        await deletePrefixes(tx, partnerId, [id])
+        await store.deletePrefixes(tx, partnerId, [id])
       })
     },
     ...createVerifications(deps),

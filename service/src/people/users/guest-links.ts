@@ -28,7 +28,6 @@ import { utcDay, emailErrors, emailKey, nameErrors, refuseExcessMails, tokenHash
 import * as store from './store-entrances.ts'
 import { countMails, forgetMails } from './store.ts'
 import { withToken } from './mails.ts'
-import type { GuestLinkRow } from './store-entrances.ts'
 
 export type GuestLink = store.GuestLinkRow & {
   readonly status: 'Pending' | 'Open' | 'Expired' | 'Revoked' | 'Ended'
@@ -239,7 +238,7 @@ function createVisits(deps: GuestLinksDeps): Pick<GuestLinks, 'shown' | 'open' |
 // The mail with a guest link, which has the only copy of the token, sealed.
 
 const guestMail = (
-  { id, email, fullName, madeByName, expiresAt }: GuestLinkRow,
+  { id, email, fullName, madeByName, expiresAt }: store.GuestLinkRow,
   token: string,
   linkUrl: string,
 ): NewMail => ({

@@ -19,7 +19,6 @@ import { changeRole } from './role-changes.ts'
 import { utcDay, emailKey, refuseLastAdmin, refuseExcessMails } from './rules.ts'
 import { createTeamSingleSignOn, type TeamSingleSignOn } from './single-sign-on.ts'
 import * as store from './store.ts'
-import { deletePrivateViews } from './store.ts'
 import { deleteUploadsOf } from './store-uploads.ts'
 
 const writeUser = createRecordWriter(wire.User)
@@ -118,7 +117,7 @@ export function createMembers(deps: MembersDeps): Members {
         refuseLastAdmin(member.role, admins)
         const change = { member, from: member.role, to: null, ...authorship(caller, ip) }
         await changeRole(deps, tx, permitted, { partnerId, ...change })
-        await deletePrivateViews(tx, partnerId, id)
+        await store.deletePrivateViews(tx, partnerId, id)
         await deleteUploadsOf(tx, partnerId, id)
         await signIn.forget(tx, partnerId, id)
       }),

@@ -33,11 +33,10 @@ import {
   tokenRandomBytes,
 } from './rules.ts'
 import * as store from './store.ts'
-import { addressesWithMember, type InvitationRow } from './store.ts'
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 export type Invitation = Pick<
-  InvitationRow,
+  store.InvitationRow,
   'id' | 'email' | 'role' | 'status' | 'invitedById' | 'invitedByName' | 'createdAt' | 'updatedAt'
 >
 
@@ -154,7 +153,7 @@ function createInvitations(deps: UsersDeps): Users['createInvitations'] {
       const rows = drafts.map(({ row }) => row).toSorted((a, b) => (a.emailKey < b.emailKey ? -1 : 1))
       const emailKeys = rows.map((row) => row.emailKey)
       await store.expire(tx, partnerId, emailKeys, now)
-      const taken = new Set(await addressesWithMember(tx, partnerId, emailKeys))
+      const taken = new Set(await store.addressesWithMember(tx, partnerId, emailKeys))
       for (const row of rows) if (!(await store.insert(tx, permitted, partnerId, row))) taken.add(row.emailKey)
       refuseTakenAddresses(body.invitations, taken)
       await countDailyMails(tx, partnerId, emailKeys, now)
@@ -285,9 +284,9 @@ function newInvitation(
   entry: InvitationEntry,
   expiryDays: number,
   now: Date,
-): { readonly row: InvitationRow; readonly token: string } {
+): { readonly row: store.InvitationRow; readonly token: string } {
   const token = newToken(caller.partnerId)
-  const row: InvitationRow = {
+  const row: store.InvitationRow = {
     id: newId(),
     email: entry.email,
     emailKey: emailKey(entry.email),
