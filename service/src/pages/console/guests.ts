@@ -209,7 +209,7 @@ export const guestRoutes: Routes = (frame, withPerson) => {
       path: '/console/guest',
       handle: async (request) => {
         const token = new URLSearchParams(request.query).get('token') ?? ''
-        const { link, partnerName } = await frame.guests.shown(token)
+        const { link, partnerName } = await frame.guestLinks.shown(token)
         return page(request, 200, openGuestPage(createView(frame, request), { ...link, token, partnerName }))
       },
     },
@@ -217,7 +217,7 @@ export const guestRoutes: Routes = (frame, withPerson) => {
       method: 'POST',
       path: '/console/guest',
       handle: async (request) => {
-        const token = await frame.guests.open(readForm(request)('token'), request.ip)
+        const token = await frame.guestLinks.open(readForm(request)('token'), request.ip)
         return seeOther('webhooks', sessionCookieFor(token))
       },
     },

@@ -115,9 +115,9 @@ const plotDays = 30
 const plotsMax = 6
 
 /** Lists approvals that the person may decide: for payouts that others created. A bulk counts as one, as in the list. */
-async function listApprovals({ access, approvals }: Frame, caller: Caller) {
+async function listApprovals({ access, payouts }: Frame, caller: Caller) {
   const made = { notBy: await access.madeBy(caller) }
-  const found = await approvals.waitingApprovals(caller.partnerId, { made, afterId: null, rowsMax: waitingPerPage + 1 })
+  const found = await payouts.waitingApprovals(caller.partnerId, { made, afterId: null, rowsMax: waitingPerPage + 1 })
   return { data: found.slice(0, waitingPerPage), nextCursor: found.length > waitingPerPage ? 'more' : null }
 }
 

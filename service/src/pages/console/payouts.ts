@@ -267,7 +267,7 @@ function exportList({ operate }: Frame, request: PublicRequest, person: Person):
 
 /** Shows a tab of waiting approvals. The cursor is the id of the last row, so that decisions do not move rows between pages. */
 async function showWaiting(
-  { access, approvals, bulks }: Frame,
+  { access, payouts, bulkPayouts }: Frame,
   request: PublicRequest,
   { view, caller }: Person,
   tab: WaitingTab,
@@ -277,10 +277,10 @@ async function showWaiting(
   const { partnerId, serviceAccountId } = caller
   const notBy = tab === 'mine' ? await access.madeBy(caller) : []
   const made = { waiting: 'any', made: { by: serviceAccountId }, mine: { notBy } } as const
-  const found = await approvals.waitingApprovals(partnerId, { made: made[tab], afterId, rowsMax: waitingPerPage + 1 })
+  const found = await payouts.waitingApprovals(partnerId, { made: made[tab], afterId, rowsMax: waitingPerPage + 1 })
   const rows = found.slice(0, waitingPerPage)
   const bulkIds = rows.filter(({ kind }) => kind === 'bulk').map(({ id }) => id)
-  const names = await bulks.names(partnerId, bulkIds)
+  const names = await bulkPayouts.names(partnerId, bulkIds)
   const last = found.length > waitingPerPage ? rows.at(-1) : undefined
   const shown = {
     rows: rows.map((row) => waitingRow(row, names)),

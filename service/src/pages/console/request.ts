@@ -58,23 +58,20 @@ import { type ConsoleTexts, texts } from './texts/index.ts'
 
 export type ConsoleDeps = {
   readonly members: Members
-  readonly guests: Pick<GuestLinks, 'shown' | 'open' | 'guest' | 'leave'>
+  readonly guestLinks: Pick<GuestLinks, 'shown' | 'open' | 'guest' | 'leave'>
   readonly savedViews: SavedViews
   readonly inbox: Omit<Inbox, 'spreadStep' | 'mailStep' | 'retain'>
   /** Lists the accounts whose payouts count as made by a person: its own, and the keys that it created. */
   readonly access: { readonly madeBy: (caller: Caller) => Promise<readonly string[]> }
   readonly uploads: Uploads
   readonly customers: Pick<Customers, 'assess'>
-  readonly payees: Pick<Beneficiaries, 'assess' | 'atAccounts' | 'byTexts'>
-  readonly bulks: Pick<BulkPayouts, 'check' | 'idByKey' | 'names'>
+  readonly beneficiaries: Pick<Beneficiaries, 'assess' | 'atAccounts' | 'byTexts'>
+  readonly bulkPayouts: Pick<BulkPayouts, 'check' | 'idByKey' | 'names' | 'snapshot'>
   readonly firstAdmin: Pick<FirstAdmin, 'partnerOf' | 'invitationOf'>
   readonly signIn: Pick<SignIn, 'passkeyOptions' | 'sessions' | 'end' | 'endOthers' | 'rotate' | 'forms'> &
     Confirmations
-  readonly approvals: Pick<Payouts, 'snapshot' | 'waitingApprovals'> & {
-    readonly snapshotOfBulk: BulkPayouts['snapshot']
-  }
   readonly accounts: Pick<Accounts, 'dailyBalances'>
-  readonly payouts: Pick<Payouts, 'feesOf'>
+  readonly payouts: Pick<Payouts, 'feesOf' | 'snapshot' | 'waitingApprovals'>
   readonly audit: Pick<Audit, 'makerOfThing' | 'lastOnThing'>
   readonly factors: Factors
   readonly operate: Operate
@@ -116,7 +113,7 @@ export function createWithPerson(frame: Frame, shows: 'money' | 'settings'): Wit
     const token = readCookie(request.headers['cookie'], sessionCookie)
     const by = isPollingRequest(request) ? 'page' : 'person'
     const signed = token === undefined ? undefined : await frame.members.signedIn(token, by)
-    if (signed === undefined && token !== undefined && (await frame.guests.guest(token)) !== undefined)
+    if (signed === undefined && token !== undefined && (await frame.guestLinks.guest(token)) !== undefined)
       return notForGuests(frame, request)
     if (signed === undefined || (shows === 'money' && signed.session.rested)) return leadToSignIn(request)
     const { user, partnerName, support } = signed
@@ -152,7 +149,7 @@ async function readSavedViews(
 export function createWithVisitor(frame: Frame, withPerson: WithPerson): AnswerAs<Visitor> {
   return async (request, answer) => {
     const token = readCookie(request.headers['cookie'], sessionCookie)
-    const guest = token === undefined ? undefined : await frame.guests.guest(token)
+    const guest = token === undefined ? undefined : await frame.guestLinks.guest(token)
     if (guest === undefined) return withPerson(request, answer)
     const { caller, link, partnerName } = guest
     const view = createView(frame, request)

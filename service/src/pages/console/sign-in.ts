@@ -344,8 +344,8 @@ const signOutRoute = (frame: Frame): PublicRoute => ({
     const signed = token === undefined ? undefined : await frame.members.signedIn(token)
     if (signed?.support) await frame.members.endSupport(signed.support, readClient(request))
     else if (signed) await frame.signIn.end(signed.session.partnerId, signed.user.id, signed.session.id)
-    const guest = token === undefined || signed ? undefined : await frame.guests.guest(token)
-    if (guest) await frame.guests.leave(guest, request.ip)
+    const guest = token === undefined || signed ? undefined : await frame.guestLinks.guest(token)
+    if (guest) await frame.guestLinks.leave(guest, request.ip)
     return seeOther('sign-in', clearedSessionCookie)
   },
 })
