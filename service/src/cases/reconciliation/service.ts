@@ -9,7 +9,6 @@ import {
   type Currency,
   dayMs,
   isUuid,
-  type Log,
   type Minor,
   minuteMs,
   newId,
@@ -54,7 +53,6 @@ type CaseCount = { readonly connector: string; readonly kind: string; readonly c
 type ReconciliationDeps = {
   readonly db: Database
   readonly clock: Clock
-  readonly log: Log
   readonly books: BankBooks
   readonly ledger: Ledger
   readonly cases: Cases

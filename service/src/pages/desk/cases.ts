@@ -238,8 +238,9 @@ function readFilters({ query }: PublicRequest, decidable: readonly CaseKind[]) {
 
 const isCaseKind = (kind: string): kind is CaseKind => (caseKinds as readonly string[]).includes(kind)
 
-const queueRoute = (frame: DeskFrame, look = createWaitingCache(frame)): PublicRoute =>
-  staffRoute(frame, 'queue', 'GET', '/queue', async (request, { view, signed }) => {
+function queueRoute(frame: DeskFrame): PublicRoute {
+  const look = createWaitingCache(frame)
+  return staffRoute(frame, 'queue', 'GET', '/queue', async (request, { view, signed }) => {
     const { access, clock, db, cases, staff } = frame
     const deciders = await staff.deciders(db)
     const wanted = readFilters(request, kindsDecidedBy(deciders, signed.account.role).filter(isCaseKind))
@@ -271,6 +272,7 @@ const queueRoute = (frame: DeskFrame, look = createWaitingCache(frame)): PublicR
     })
     return page(request, 200, body)
   })
+}
 
 const proposedAction = ({ proposal }: CaseRow): CaseAction | undefined =>
   proposal === null ? undefined : ownJson<Proposal>(proposal).action

@@ -1,6 +1,6 @@
 /** The port of an identity provider. A connector implements it (docs/guides/identity-providers.md). */
 import { deliverySignature, type identity } from '@partner-payments/wire'
-import { type Breaker, createBreaker, inTime, minuteMs, secondMs } from '../../kernel/index.ts'
+import { createBreaker, inTime, minuteMs, secondMs } from '../../kernel/index.ts'
 import { timingSafeEqual } from 'node:crypto'
 
 export type IdentityKind = identity.IdentityKind
@@ -87,8 +87,8 @@ export type IdentityCalls = Pick<IdentityProvider, 'id'> & {
   readonly erase: (verification: Parameters<IdentityProvider['erase']>[0]) => ReturnType<IdentityProvider['erase']>
 }
 
-/** `breaker`: tests pass a breaker with their own clock. */
-export function createIdentityCalls(provider: IdentityProvider, breaker: Breaker = createBreaker()): IdentityCalls {
+export function createIdentityCalls(provider: IdentityProvider): IdentityCalls {
+  const breaker = createBreaker()
   const call = async <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     try {
       const answer = await inTime(provider.timeoutMs, work)
