@@ -15,6 +15,7 @@ import {
 
 /** ISO 20022, ExternalCancellationReason1Code, as SEPA takes them from the payer. */
 export const recallReasons = ['DUPL', 'TECH', 'FRAD', 'CUST', 'AC03', 'AM09'] as const
+export type RecallReason = (typeof recallReasons)[number]
 export const recallStatuses = ['Requested', 'Sent', 'Accepted', 'Refused', 'Expired'] as const
 
 /** The meaning of each status of a recall, in the order of its life. */

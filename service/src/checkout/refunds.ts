@@ -1,10 +1,18 @@
 /** Refunds: money of a paid session goes back to the account that paid, by a payout. */
-import { type BodyOf, ownJson, type payouts, type QueryOf } from '@partner-payments/wire'
+import { type BodyOf, ownJson, type QueryOf } from '@partner-payments/wire'
 import { type Caller, notFound, type Page, readAmount, Refusal, refuseField } from '../kernel/api/index.ts'
 import { amountText, type Currency, type Minor, partnerKey, present, writeAmount } from '../kernel/index.ts'
 import { toRequestInProgress, replayRow, sqlState, sqlStateOf, type Tx } from '../postgres/index.ts'
 import { type DepositWithParts, type Part, type PaymentRefunds, parsePartReport } from '../deposits/index.ts'
-import type { Creditor, RefundEvents, PayoutCall, PayoutLife, PayoutRow, Payouts } from '../payouts/index.ts'
+import type {
+  Creditor,
+  RefundEvents,
+  PayoutCall,
+  PayoutLife,
+  PayoutRow,
+  Payouts,
+  PayoutStatus,
+} from '../payouts/index.ts'
 import type { CheckoutDeps } from './session.ts'
 import * as store from './store.ts'
 import { lateById } from './store-late.ts'
@@ -292,8 +300,6 @@ export const createRefundEvents = ({ eventOutbox, facts }: RefundEventDeps): Ref
     }
   },
 })
-
-type PayoutStatus = (typeof payouts.payoutStatuses)[number]
 
 /** Statuses in which the money did not reach the payer, or came back. */
 const unpaidStatuses: ReadonlySet<PayoutStatus> = new Set(['Failed', 'Returned', 'Cancelled'])

@@ -112,7 +112,7 @@ const requestPath = ({ path }: Operation, { params }: AnyCall): string =>
   path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => String((params as Readonly<Record<string, string>>)[name]))
 
 const pointer = '/headers/Idempotency-Key'
-const replayHeaders = { 'idempotent-replayed': 'true' } as const
+export const replayHeaders = { 'idempotent-replayed': 'true' } as const
 
 export function createIdempotency(deps: {
   readonly db: Database

@@ -37,6 +37,7 @@ export {
   endToEndIdSent,
   payoutFingerprint,
   instructionIdOf,
+  type PayoutStatus,
   toProblem,
   requirePaidBy,
   retryDelayAfter,

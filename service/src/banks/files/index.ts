@@ -4,5 +4,4 @@ export { createIsoBooks } from './books.ts'
 export type { PayerKey } from './deps.ts'
 export { sealedPayers } from './payer.ts'
 
-export { recallReasons } from './recalls.ts'
 export { eraseInstructions, keptIsoEntries } from './store-incoming.ts'

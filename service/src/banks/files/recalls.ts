@@ -1,4 +1,5 @@
 /** Requests recalls of payments and sends them to the bank, in files or in letters. */
+import type { recalls as wire } from '@partner-payments/wire'
 import { Refusal } from '../../kernel/api/index.ts'
 import { after, amountText, type Clock, newId, present, secondMs } from '../../kernel/index.ts'
 import { byShard, type Database, type Tx } from '../../postgres/index.ts'
@@ -19,16 +20,9 @@ import { writeAnswers } from './recall-answers.ts'
 import { oddityReport, writeReports } from './reports.ts'
 import { sentByReferences } from './store-incoming.ts'
 
-/**
- * The codes of ExternalCancellationReason1Code that SEPA accepts from the payer: duplicate, technical error, fraud,
- * requested by the customer, wrong account, wrong amount.
- */
-export const recallReasons = ['DUPL', 'TECH', 'FRAD', 'CUST', 'AC03', 'AM09'] as const
-export type RecallReason = (typeof recallReasons)[number]
-
 const recallableStatuses: ReadonlySet<string> = new Set(['Filed', 'Accepted', 'Settled'])
 
-export type RecallRequest = InstructionKey & { readonly reason: RecallReason; readonly staff: string }
+export type RecallRequest = InstructionKey & { readonly reason: wire.RecallReason; readonly staff: string }
 
 /** Requests a recall for the operator. `id` is that of the instruction. Refuses: not_found, validation_failed. */
 export const createRequestRecall =

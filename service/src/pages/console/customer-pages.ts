@@ -113,9 +113,6 @@ const kindsByType: Readonly<Record<'Individual' | 'Business' | 'SoleTrader', rea
   Business: ['Company', 'Address'],
 }
 
-/** The checkboxes of the form. */
-export const kindFields = ['Document', 'Address', 'Company'] as const
-
 const tones: Readonly<Record<IdentityVerification['status'], Tone>> = {
   Pending: 'neutral',
   Open: 'warning',

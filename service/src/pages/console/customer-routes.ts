@@ -1,5 +1,5 @@
 /** Customers: the list, the page of a customer, and the forms that create, change and erase one and open its account. */
-import { decimalText, kycFields, type ResponseOf } from '@partner-payments/wire'
+import { decimalText, identity, kycFields, type ResponseOf } from '@partner-payments/wire'
 import { ifFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import type { Problems, Values } from '../kit/forms.ts'
@@ -11,7 +11,6 @@ import {
   type CustomerRow,
   customersPage,
   isUndecided,
-  kindFields,
 } from './customer-pages.ts'
 import { customerImporter } from './import-customers.ts'
 import { importRoutes } from './imports.ts'
@@ -125,7 +124,7 @@ export const customerRoutes: Routes = (frame, withPerson, withMoney) => {
     route('POST', '/{id}/verifications', 'customers:write', (_frame, request, person) =>
       orProblem(request, person, async () => {
         const given = readForm(request)
-        const chosen = kindFields.filter((kind) => given(kind) === 'true')
+        const chosen = identity.identityKinds.filter((kind) => given(kind) === 'true')
         const call = { ...callOf(person, request), params: { id: idOf(request) } }
         const body = chosen.length > 0 ? { kinds: chosen } : {}
         const idempotencyKey = given('idempotencyKey') || newId()

@@ -12,8 +12,6 @@ export {
   payeeMismatches,
   refuseExceeded,
   type Limit,
-  limitPeriods,
-  limitScopes,
   remainingAmount,
   resetsAt,
   writeCounted,

@@ -14,7 +14,7 @@ import {
   unprepared,
 } from '../../postgres/index.ts'
 
-export type RecallReason = (typeof recalls.recallReasons)[number]
+export type RecallReason = recalls.RecallReason
 export type RecallStatus = (typeof recalls.recallStatuses)[number]
 
 const types = {
