@@ -14,12 +14,13 @@ import {
   newId,
   type DecidersProblem,
   present,
+  type RowKey,
+  type Money,
 } from '../kernel/index.ts'
 import type { FactQueue } from '../inbox/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import {
-  type BookedMoney,
   type CaseAction,
   type CaseKind,
   entryOfCase,
@@ -35,10 +36,9 @@ import {
 import * as store from './store.ts'
 import { type CaseReport, readCaseReport } from './report.ts'
 
-export type CaseKey = { readonly partnerId: string; readonly id: string }
 /** The person who decides. `staffId`: the signed-in account; absent for a name given to a command. */
 type CaseDecider = { readonly staff: string; readonly staffId?: string }
-export type ProposalRequest = CaseKey &
+export type ProposalRequest = RowKey &
   ActionArguments &
   CaseDecider & { readonly action: CaseAction; readonly note: string }
 export type Proposal = ActionArguments & {
@@ -49,10 +49,10 @@ export type Proposal = ActionArguments & {
 
 /** The money of a case that is being moved. It is on the partner's settlement account of `connector`. */
 type CaseMoney = {
-  readonly case: CaseKey & Pick<store.CaseRow, 'connector' | 'notificationId' | 'subject'>
+  readonly case: RowKey & Pick<store.CaseRow, 'connector' | 'notificationId' | 'subject'>
   readonly partnerId: string
   /** Below zero if the money has left. */
-  readonly money: BookedMoney
+  readonly money: Money
   readonly report: CaseReport
 }
 
@@ -74,7 +74,7 @@ export type CaseEffects = {
   readonly notNow: (tx: Tx, row: store.CaseRow) => Promise<string | undefined>
   /** Counts the held payouts that a refusal stops, and payouts that were already sent. Refuses: validation_failed (none waits). */
   readonly refusal: (tx: Tx, row: store.CaseRow) => Promise<RefusalCounts>
-  readonly sendBack: (tx: Tx, row: store.CaseRow, money: BookedMoney, id: string) => Promise<void>
+  readonly sendBack: (tx: Tx, row: store.CaseRow, money: Money, id: string) => Promise<void>
 }
 
 export type Decisions = {
@@ -89,12 +89,12 @@ export type Decisions = {
    */
   readonly approve: (
     tx: Tx,
-    approving: CaseKey & CaseDecider & { readonly proposalId?: string },
+    approving: RowKey & CaseDecider & { readonly proposalId?: string },
   ) => Promise<store.CaseRow>
   /** Removes a proposal. Its author withdraws it in this way. Refuses: not_found, validation_failed, permission_denied. */
-  readonly reject: (tx: Tx, rejecting: CaseKey & CaseDecider & { readonly note: string }) => Promise<store.CaseRow>
+  readonly reject: (tx: Tx, rejecting: RowKey & CaseDecider & { readonly note: string }) => Promise<store.CaseRow>
   /** Resolves a case without money whose reason has ended. False if it was already resolved, or has money. */
-  readonly resolveGone: (tx: Tx, key: CaseKey, actor: string, note: string) => Promise<boolean>
+  readonly resolveGone: (tx: Tx, key: RowKey, actor: string, note: string) => Promise<boolean>
   /** Expires proposals without a timely second decision. Returns their number. */
   readonly expire: (transaction: Transaction, proposalsMax: number) => Promise<number>
   /** Lists the decisions about a case in their order. */
@@ -310,7 +310,7 @@ async function carryOut(
 ): Promise<void> {
   const currency = present(row.currency, `case ${row.id} has no currency`)
   const amount = present(row.booked, `case ${row.id} has no money`)
-  const money: BookedMoney = { currency, amount }
+  const money: Money = { currency, amount }
   if (action === 'return')
     return effects.sendBack(tx, row, money, present(row.proposalId, `case ${row.id} has no proposal`))
   if (action === 'fees' || action === 'write-off')
@@ -339,7 +339,7 @@ async function reject(
 }
 
 /** Expires a proposal, unless it was decided or replaced meanwhile. */
-async function expireProposal(deps: DecisionsDeps, tx: Tx, { partnerId, id }: CaseKey): Promise<void> {
+async function expireProposal(deps: DecisionsDeps, tx: Tx, { partnerId, id }: RowKey): Promise<void> {
   const row = await store.lockCase(tx, partnerId, id)
   if (row === undefined || row.proposedAt === null || row.resolution !== null || row.returningSince !== null) return
   if (!hasExpired(row.proposedAt, deps.clock.now())) return
@@ -375,7 +375,7 @@ export class ConflictingStep extends Refusal {
 
 type Person = { readonly id: string; readonly fullName: string }
 
-type OwnerChange = CaseKey & {
+type OwnerChange = RowKey & {
   readonly by: Person
   /** The new owner. Null removes the owner. */
   readonly owner: Person | null
@@ -387,7 +387,7 @@ export type CaseOwners = {
   /** Sets or removes the owner of a case. Refuses: not_found, validation_failed (decided, or the owner has changed). */
   readonly assign: (tx: Tx, assigning: OwnerChange) => Promise<store.CaseRow>
   /** Adds a note to the history of an open case. Refuses: not_found, validation_failed (decided). */
-  readonly remark: (tx: Tx, remark: CaseKey & { readonly by: Person; readonly note: string }) => Promise<store.CaseRow>
+  readonly remark: (tx: Tx, remark: RowKey & { readonly by: Person; readonly note: string }) => Promise<store.CaseRow>
 }
 
 export const createCaseAssignment = (deps: { readonly clock: Clock }): CaseOwners => ({

@@ -1,17 +1,10 @@
 /** Opens and reads cases. Decisions about them: decisions.ts. */
-import { amountText, assert, type Clock, type Log, newId, present } from '../kernel/index.ts'
+import { amountText, assert, type Clock, type Log, newId, present, type RowKey, type Money } from '../kernel/index.ts'
 import type { Entry, Ledger } from '../ledger/index.ts'
 import type { FactQueue } from '../inbox/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import { type CaseKey, decide, withoutProposal } from './decisions.ts'
-import {
-  type BookedMoney,
-  type CaseKind,
-  entryOfCase,
-  openingTransfer,
-  operatorPartnerId,
-  reversingTransfer,
-} from './rules.ts'
+import { decide, withoutProposal } from './decisions.ts'
+import { type CaseKind, entryOfCase, openingTransfer, operatorPartnerId, reversingTransfer } from './rules.ts'
 import { readCaseReport, toReturn } from './report.ts'
 import * as store from './store.ts'
 import * as numbers from './store-numbers.ts'
@@ -28,7 +21,7 @@ export type NewCase = {
   /** The bank's report, for operators. */
   readonly report: object
   /** Money booked to suspense, negative if it left. Null without money. */
-  readonly booked: BookedMoney | null
+  readonly booked: Money | null
 }
 
 export type Cases = {
@@ -46,12 +39,12 @@ export type Cases = {
    * Resolves cases whose money continues after a decision made elsewhere. The caller books the money away from suspense
    * in the same transaction.
    */
-  readonly release: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
+  readonly release: (tx: Tx, keys: readonly RowKey[], note: string) => Promise<void>
   /**
    * Sends the money of cases back by a rule that two people have approved, or because the partner asks for it. A decided case, or one whose
    * report does not name the payer's account, stays as it is.
    */
-  readonly sendBack: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
+  readonly sendBack: (tx: Tx, keys: readonly RowKey[], note: string) => Promise<void>
   /**
    * Resolves cases whose bank entry was corrected, and returns the ledger entries that reverse their booking. The caller holds the cases, and
    * books the entries in the same transaction.
@@ -206,14 +199,14 @@ async function record(
   return row
 }
 
-async function release(deps: CasesDeps, tx: Tx, { partnerId, id }: CaseKey, note: string): Promise<void> {
+async function release(deps: CasesDeps, tx: Tx, { partnerId, id }: RowKey, note: string): Promise<void> {
   const row = present(await store.lockCase(tx, partnerId, id), `no case ${id} for the money that waits`)
   assert(row.resolution === null, `case ${id} is open while its money waits`)
   const end = { resolution: 'released', resolvedBy: 'service', note, resolvedAt: deps.clock.now() } as const
   await decide(deps, tx, row, { ...row, ...withoutProposal, ...end }, { kind: 'released', actor: 'service', note })
 }
 
-async function sendBack(deps: CasesDeps, tx: Tx, { partnerId, id }: CaseKey, note: string): Promise<void> {
+async function sendBack(deps: CasesDeps, tx: Tx, { partnerId, id }: RowKey, note: string): Promise<void> {
   const row = present(await store.lockCase(tx, partnerId, id), `no case ${id} for the money that waits`)
   const { currency, booked, resolution, returningSince } = row
   const isHere = currency !== null && booked !== null && booked > 0n && resolution === null && returningSince === null
@@ -248,11 +241,8 @@ const undecided = {
 /** Writes amounts of a report as decimal numbers of their currency. */
 const amountsAsText = (_key: string, value: unknown): unknown =>
   isMoney(value) ? { ...value, amount: amountText(value.amount, value.currency) } : value
-const isMoney = (value: unknown): value is BookedMoney =>
-  typeof value === 'object' &&
-  value !== null &&
-  'currency' in value &&
-  typeof (value as BookedMoney).amount === 'bigint'
+const isMoney = (value: unknown): value is Money =>
+  typeof value === 'object' && value !== null && 'currency' in value && typeof (value as Money).amount === 'bigint'
 
 const caseEntries = (row: store.CaseRow, transfer: typeof openingTransfer): readonly Entry[] =>
   row.currency === null || row.booked === null

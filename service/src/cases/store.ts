@@ -1,5 +1,5 @@
 /** All SQL of cases themselves. */
-import { type Currency, type Minor, nilId } from '../kernel/index.ts'
+import { type Currency, type Minor, nilId, type RowKey } from '../kernel/index.ts'
 import { acrossPartners, dueWork, type RetainedTable, sql, type Sql, type Tx } from '../postgres/index.ts'
 import type { CaseKind, Disposition, Resolution } from './rules.ts'
 
@@ -280,11 +280,7 @@ export function listOpenOfKind(
 }
 
 /** Lists waiting proposals from before a time. */
-export function proposedBefore(
-  tx: Tx,
-  before: Date,
-  rowsMax: number,
-): Promise<readonly { readonly partnerId: string; readonly id: string }[]> {
+export function proposedBefore(tx: Tx, before: Date, rowsMax: number): Promise<readonly RowKey[]> {
   return tx.rows(
     acrossPartners(
       'finds proposals that have expired, by an index',
@@ -437,12 +433,7 @@ export async function insertReturn(tx: Tx, row: ReturnRow): Promise<void> {
 }
 
 /** Lists due returns without a lock. */
-export function dueReturns(
-  tx: Tx,
-  connector: string,
-  now: Date,
-  rowsMax: number,
-): Promise<readonly { readonly partnerId: string; readonly id: string }[]> {
+export function dueReturns(tx: Tx, connector: string, now: Date, rowsMax: number): Promise<readonly RowKey[]> {
   return tx.rows(
     dueWork(
       'finds money of cases that is due to be sent back, without a lock',

@@ -3,7 +3,7 @@ import type { CheckoutStatus } from '@partner-payments/wire'
 import { linkTokenPartner } from '../access/index.ts'
 import { notFound, type Refusal } from '../kernel/api/index.ts'
 import type { Logo } from '../branding/index.ts'
-import { type Currency, type Minor, newId, partnerKey, present } from '../kernel/index.ts'
+import { type Currency, type Minor, newId, partnerKey, present, type RowKey } from '../kernel/index.ts'
 import { createBatcher, type Tx, withoutTransaction } from '../postgres/index.ts'
 import type { BankStep } from '../rails/index.ts'
 import type { DepositStatus, DepositWithParts } from '../deposits/index.ts'
@@ -15,7 +15,7 @@ import { lateOfSessions } from './store-late.ts'
 
 /** Payment for the pages. */
 export type PaymentPage = {
-  readonly key: store.SessionKey
+  readonly key: RowKey
   readonly depositId: string
   readonly status: CheckoutStatus
   /** Status of the deposit, for the progress on the page. */

@@ -5,24 +5,17 @@
  */
 import { ownJson } from '@partner-payments/wire'
 import { notFound, Refusal } from '../kernel/api/index.ts'
-import { after, dayMs, isFiat, partnerKey } from '../kernel/index.ts'
+import { after, dayMs, isFiat, partnerKey, type RowKey, type Money } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import {
-  bankKey,
-  missingDebtorFields,
-  type IncomingDebtor,
-  internalConnectorId,
-  type Money,
-  payerRegion,
-} from '../rails/index.ts'
+import { bankKey, missingDebtorFields, type IncomingDebtor, internalConnectorId, payerRegion } from '../rails/index.ts'
 import type { SubjectName } from '../screening/index.ts'
 import type { DepositsDeps } from './deps.ts'
 import { parsePartReport } from './parts.ts'
-import { type DepositKey, lockDeposits } from './store.ts'
+import { lockDeposits } from './store.ts'
 import * as store from './store-parts.ts'
 
 /** Money that arrives for a deposit. */
-export type IncomingPayment = DepositKey & {
+export type IncomingPayment = RowKey & {
   readonly connector: string
   readonly debtor: IncomingDebtor
   readonly money: Money
@@ -125,7 +118,10 @@ export const isWithheld = (check: store.PayerCheck | undefined): boolean =>
  * Chooses the check that decides about a deposit whose new part lacks data. An accepted part does not release another
  * one that waits, and a part that waits does not keep one that goes back.
  */
-export function strictestCheck(known: store.PayerCheck | undefined, fresh: store.PayerCheck | undefined): store.PayerCheck | undefined {
+export function strictestCheck(
+  known: store.PayerCheck | undefined,
+  fresh: store.PayerCheck | undefined,
+): store.PayerCheck | undefined {
   if (known === undefined || fresh === undefined) return fresh ?? known
   const goesBack = isWithheld(known) && (known.measure === 'reject' || known.decision === 'refused')
   return isWithheld(known) && (goesBack ? fresh.measure !== 'reject' : !isWithheld(fresh)) ? known : fresh
@@ -142,7 +138,10 @@ export type PayerChecks = {
   readonly rules: typeof store.payerRules
   readonly setRule: (tx: Tx, rule: store.PayerRule) => Promise<readonly store.PayerRule[]>
   /** Removes a rule. Refuses: not_found. */
-  readonly removeRule: (tx: Tx, rule: Parameters<typeof store.removePayerRule>[1]) => Promise<readonly store.PayerRule[]>
+  readonly removeRule: (
+    tx: Tx,
+    rule: Parameters<typeof store.removePayerRule>[1],
+  ) => Promise<readonly store.PayerRule[]>
   readonly waiting: typeof store.waitingPayerChecks
   readonly checksOf: typeof store.readPayerChecks
   readonly failingBanks: typeof store.failingBanks
@@ -151,7 +150,7 @@ export type PayerChecks = {
    * bank gave no answer, and the money goes back. Refuses: not_found, validation_failed (no money waits, or data are
    * still missing).
    */
-  readonly decide: (tx: Tx, key: DepositKey, answer: PayerAnswer | null) => Promise<void>
+  readonly decide: (tx: Tx, key: RowKey, answer: PayerAnswer | null) => Promise<void>
 }
 
 export function createPayerChecks({ clock, screening }: Pick<DepositsDeps, 'clock' | 'screening'>): PayerChecks {
@@ -197,7 +196,7 @@ export const hasPartLackingData = (...asked: Parameters<typeof partsLackingData>
   partsLackingData(...asked).length > 0
 
 /** Reads the payer names of a deposit and of its waiting parts. */
-async function readPayerNames(tx: Tx, key: DepositKey, stored: string | null): Promise<readonly SubjectName[]> {
+async function readPayerNames(tx: Tx, key: RowKey, stored: string | null): Promise<readonly SubjectName[]> {
   const parts = (await store.readParts(tx, [key])).filter(({ status }) => status === 'Screening')
   return payerNames([
     ...(stored === null ? [] : [ownJson<IncomingDebtor>(stored)]),
@@ -214,7 +213,7 @@ export const payerNames = (payers: readonly Pick<IncomingDebtor, 'name' | 'onBeh
 /** Adds an answer to the payer of a deposit, or to the payers of its waiting parts that lack data. Refuses: validation_failed. */
 async function addAnswer(
   tx: Tx,
-  key: DepositKey,
+  key: RowKey,
   stored: string | null,
   check: store.PayerCheck,
   answer: PayerAnswer,

@@ -3,14 +3,14 @@
  * batch of triggers and writes all transitions together. A duplicate changes nothing.
  */
 import { ownJson } from '@partner-payments/wire'
-import { assert, newId, partnerKey, present } from '../kernel/index.ts'
+import { assert, newId, partnerKey, present, type RowKey, type Money } from '../kernel/index.ts'
 import { type Entry, singleEntry } from '../ledger/index.ts'
 import { type InboundAccounts, withoutBlocks, readInbound } from './inbound.ts'
 import type { NewEvent } from '../events/index.ts'
 import { type TriggerOutcome, createEngine, type LifecycleMove, findTransition } from '../lifecycle/index.ts'
 import type { NewCase } from '../cases/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import type { IncomingDebtor, Money } from '../rails/index.ts'
+import type { IncomingDebtor } from '../rails/index.ts'
 import type { Payer } from '../parties/customers/index.ts'
 import type { TransactionMove } from '../transactions/index.ts'
 import { creditAccounts, type DepositsDeps, payerParty } from './deps.ts'
@@ -77,7 +77,7 @@ function createApply(
     clock: deps.clock,
     lifecycle: depositLifecycle,
     lock: async (tx, keys) => {
-      const connectorOf = ({ partnerId, id }: store.DepositKey) => connectors.get(partnerKey(partnerId, id))
+      const connectorOf = ({ partnerId, id }: RowKey) => connectors.get(partnerKey(partnerId, id))
       const rows = await lock(tx, keys, ({ partnerId, id }) => arriving.get(partnerKey(partnerId, id)), connectorOf)
       inbound = await readInbound(deps, tx, rows, connectorOf)
       return rows

@@ -1,7 +1,17 @@
 /** The operations of the deposits module. */
 import { ownJson, type PaymentMethod, type TransactionType } from '@partner-payments/wire'
 import { notFound, Refusal, Unreachable } from '../kernel/api/index.ts'
-import { after, amountText, type Clock, type Currency, type Minor, newId, present } from '../kernel/index.ts'
+import {
+  after,
+  amountText,
+  type Clock,
+  type Currency,
+  type Minor,
+  newId,
+  present,
+  type RowKey,
+  type Money,
+} from '../kernel/index.ts'
 import { type AccountName, type Entry, singleEntry } from '../ledger/index.ts'
 import {
   type AppliedOutcome,
@@ -31,7 +41,7 @@ import { type DepositWithParts, parsePartReport, withParts } from './parts.ts'
 import * as store from './store.ts'
 import { eraseFields, type Part, type PartStatus } from './store-parts.ts'
 import { createHash } from 'node:crypto'
-import type { IncomingDebtor, Money } from '../rails/index.ts'
+import type { IncomingDebtor } from '../rails/index.ts'
 
 /** A deposit that awaits payment. */
 export type AwaitedDeposit = {
@@ -102,7 +112,7 @@ export type Deposits = Credits &
       tx?: Tx,
     ) => Promise<store.DepositRow | undefined>
     /** Reads the deposits that exist, in no order. */
-    readonly byIds: (tx: Tx, keys: readonly store.DepositKey[]) => Promise<readonly store.Deposit[]>
+    readonly byIds: (tx: Tx, keys: readonly RowKey[]) => Promise<readonly store.Deposit[]>
     /** Adds the parts of deposits that are paid in parts. */
     readonly withParts: typeof withParts
     /** Locks deposits in the order of their ids, as transitions and reversals do. */
@@ -116,7 +126,7 @@ export type Deposits = Credits &
     /** Offers unmatched money of a credit that named this deposit to the partner. */
     readonly offerUnmatched: (
       tx: Tx,
-      key: store.DepositKey,
+      key: RowKey,
       offered: { readonly caseId: string; readonly money: Money },
     ) => Promise<void>
     /** Expires a deposit before its time, in the caller's transaction. Returns false if its status does not permit it. */

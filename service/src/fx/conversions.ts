@@ -5,7 +5,7 @@
 import type { BodyOf } from '@partner-payments/wire'
 import { createNonceBatcher } from '../access/index.ts'
 import { type Caller, type OpenNonce, Refusal } from '../kernel/api/index.ts'
-import { type Clock, currencies, type Currency, newId, partnerKey, present } from '../kernel/index.ts'
+import { type Clock, currencies, type Currency, newId, partnerKey, present, type RowKey } from '../kernel/index.ts'
 import {
   type AccountSnapshots,
   type BalancesRead,
@@ -228,7 +228,7 @@ async function resubmitReplays(tx: Tx, answers: Answers): Promise<void> {
   for (const call of late) if (keys.has(keyOf(call))) answers.set(call, 'resubmit')
 }
 
-const quoteKeyOf = ({ partnerId, quoteId: id }: ConversionCall): store.QuoteKey => ({ partnerId, id })
+const quoteKeyOf = ({ partnerId, quoteId: id }: ConversionCall): RowKey => ({ partnerId, id })
 const keyOf = ({ partnerId, idempotencyKey }: Pick<store.Conversion, 'partnerId' | 'idempotencyKey'>) =>
   partnerKey(partnerId, idempotencyKey)
 

@@ -110,6 +110,9 @@ export function randomFraction(): number {
 
 export { randomBytes }
 
+/** Names a row of a table of partners. */
+export type RowKey = { readonly partnerId: string; readonly id: string }
+
 /**
  * Joins the parts of a partner's map key. Identifiers do not contain line feeds, so different parts never give the same key.
  */

@@ -18,6 +18,7 @@ export const currencies = {
   EURC: { digits: 6, method: 'Token' },
 } as const satisfies Record<string, { readonly digits: number; readonly method: 'Fiat' | 'Token' }>
 export type Currency = keyof typeof currencies
+export type Money = { readonly currency: Currency; readonly amount: Minor }
 
 export function isCurrency(code: string): code is Currency {
   return Object.hasOwn(currencies, code)

@@ -1,5 +1,5 @@
 /** Writes entries and their ends: a batch of any size takes one lock, one update and one insert. */
-import { assert, type Minor, newId, partnerKey, present } from '../kernel/index.ts'
+import { assert, type Minor, newId, partnerKey, present, type RowKey } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import {
   accountsOfMovements,
@@ -161,7 +161,7 @@ async function toEnds(tx: Tx, ends: readonly EntryEnd[]): Promise<WrittenTransfe
   return { transfers, segregated }
 }
 
-const keyOf = ({ partnerId, id }: store.TransferKey) => partnerKey(partnerId, id)
+const keyOf = ({ partnerId, id }: RowKey) => partnerKey(partnerId, id)
 
 /** Adds the ids of the accounts to each transfer. Creates missing accounts. */
 async function withAccountIds<T extends Movement>(

@@ -4,7 +4,7 @@
  */
 import { Refusal } from '../kernel/api/index.ts'
 import type { Cases, NewCase } from '../cases/index.ts'
-import { after, type Clock, type Minor, partnerKey, present } from '../kernel/index.ts'
+import { after, type Clock, type Minor, partnerKey, present, type RowKey } from '../kernel/index.ts'
 import type { EventOutbox, NewEvent } from '../events/index.ts'
 import type { FactQueue } from '../inbox/index.ts'
 import { type Entry, singleEntry, type Ledger } from '../ledger/index.ts'
@@ -409,10 +409,7 @@ export type RecallReturns = {
    * Locks the recalls of payouts that the caller has locked, by `partnerKey(partnerId, payoutId)`. A payout without a
    * recall is absent.
    */
-  readonly lock: (
-    tx: Tx,
-    payouts: readonly { readonly partnerId: string; readonly id: string }[],
-  ) => Promise<ReadonlyMap<string, { readonly id: string }>>
+  readonly lock: (tx: Tx, payouts: readonly RowKey[]) => Promise<ReadonlyMap<string, { readonly id: string }>>
   /** Settles recalls that the caller has locked, each by the transaction that returns the money. */
   readonly settle: (tx: Tx, returns: readonly RecallSettlement[]) => Promise<void>
 }

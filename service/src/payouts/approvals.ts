@@ -11,7 +11,15 @@ import {
   merkleTree,
 } from '@partner-payments/wire'
 import { type Caller, Refusal } from '../kernel/api/index.ts'
-import { amountText, type Currency, isSamePerson, type Minor, present, randomBytes } from '../kernel/index.ts'
+import {
+  amountText,
+  type Currency,
+  isSamePerson,
+  type Minor,
+  present,
+  randomBytes,
+  type Money,
+} from '../kernel/index.ts'
 import { type BeyondMaximum, findExceededMaximum } from './controls/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type { PayoutsDeps } from './deps.ts'
@@ -189,13 +197,11 @@ function notWaitingText({ status }: PayoutRow, approval: store.Approval | undefi
 // tree, so that each payout is proved without the others. The payouts move one by one, each with its place in the tree:
 // if the process ends in between, some payouts are approved and the others still wait.
 
-type CurrencyTotal = { readonly currency: Currency; readonly amount: Minor }
-
 /** Payouts of a bulk that wait for an approval, in the order of their references. */
 export type BulkAwaitingApproval = {
   readonly payouts: readonly PayoutRow[]
   /** Sums by currency, in the order of the codes. */
-  readonly totals: readonly CurrencyTotal[]
+  readonly totals: readonly Money[]
   /** Earliest expiry among the payouts. */
   readonly expiresAt: Date
   readonly needsPasskey: boolean
@@ -438,7 +444,7 @@ export type WaitingApproval = {
   | {
       readonly kind: 'bulk'
       readonly payouts: number
-      readonly totals: readonly CurrencyTotal[]
+      readonly totals: readonly Money[]
       readonly createdAt: Date
     }
 )

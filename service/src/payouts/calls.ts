@@ -2,7 +2,7 @@
 import type { PayoutOperation } from './rules.ts'
 import type { AccountType, PayeeAddress, Rail, WithdrawalOutcome } from '@partner-payments/wire'
 import { type Caller, type OpenNonce, Refusal } from '../kernel/api/index.ts'
-import { type Currency, type Minor, partnerKey } from '../kernel/index.ts'
+import { type Currency, type Minor, partnerKey, type Money } from '../kernel/index.ts'
 import type { EntryRequest } from '../ledger/index.ts'
 import { type ChooseConnector, type Instruction, internalConnectorId, chooseRail } from '../rails/index.ts'
 import { exchangeTransfers, type OpenQuote } from '../fx/index.ts'
@@ -45,7 +45,7 @@ export type PayoutCall = {
   readonly bulk?: {
     readonly id: string
     readonly sum: Minor
-    readonly sums: readonly { readonly currency: Currency; readonly amount: Minor }[]
+    readonly sums: readonly Money[]
   }
   /** Quote that buys the amount. Undefined: the amount leaves the balance in its own currency. */
   readonly quote?: OpenQuote

@@ -13,7 +13,7 @@
  */
 import type { TimelineStep } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
-import { after, assert, type Currency, newId, nilId, partnerKey, present } from '../kernel/index.ts'
+import { after, assert, type Currency, newId, nilId, partnerKey, present, type RowKey } from '../kernel/index.ts'
 import { balanceStateIn } from '../ledger/index.ts'
 import { type AppliedOutcome, applyInBatches } from '../lifecycle/index.ts'
 import { byShard, type Tx } from '../postgres/index.ts'
@@ -135,7 +135,7 @@ export type PayoutLife = {
    * Ends a payout by a written statement of the bank to two operators: Sent -> Completed or Failed. A later contrary
    * report is a contradiction. Refuses: validation_failed (another status; a payout that no bank carries).
    */
-  readonly endByStatement: (tx: Tx, payment: store.PayoutId & { readonly end: 'paid' | 'not-paid' }) => Promise<void>
+  readonly endByStatement: (tx: Tx, payment: RowKey & { readonly end: 'paid' | 'not-paid' }) => Promise<void>
   /**
    * Applies an operator's finding that money paid this payout, or came back from it, like a report of the bank, in the
    * caller's transaction. `payoutId`: of the payout, or of its instruction.

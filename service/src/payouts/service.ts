@@ -13,7 +13,16 @@ import {
   sumRowsRead,
   capSums,
 } from '../kernel/api/index.ts'
-import { amountText, type Clock, type Currency, firstIdOf, isUuid, type Minor, present } from '../kernel/index.ts'
+import {
+  amountText,
+  type Clock,
+  type Currency,
+  firstIdOf,
+  isUuid,
+  type Minor,
+  present,
+  type Money,
+} from '../kernel/index.ts'
 import { createNonceBatcher } from '../access/index.ts'
 import { byShard, toRequestInProgress, replayRow, sqlState, sqlStateOf, type Tx } from '../postgres/index.ts'
 import { strictestHold } from '../screening/index.ts'
@@ -484,7 +493,7 @@ const payoutsOfAmountMax = 100
 export const payoutsOfAmount = (
   tx: Tx,
   partnerId: string,
-  money: { readonly currency: Currency; readonly amount: Minor },
+  money: Money,
   since: Date,
 ): Promise<readonly store.PayoutOfAmount[]> =>
   store.payoutsOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: payoutsOfAmountMax })

@@ -47,7 +47,6 @@ export {
   type Instruction,
   type InstructionKey,
   type InstructionOutcome,
-  type Money,
   type BankOddity,
   type PayeeResult,
   type RecallOutcome,

@@ -2,7 +2,7 @@
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
 import type { Reports } from './service.ts'
 import * as store from './store.ts'
-import { after, dayMs, type Log, newId, secondMs } from '../kernel/index.ts'
+import { after, dayMs, type Log, newId, secondMs, type RowKey } from '../kernel/index.ts'
 import type { MailQueue } from '../mail/index.ts'
 import { oldestTransactionStart } from '../postgres/index.ts'
 import { LeaseLost } from './file.ts'
@@ -96,15 +96,13 @@ export function createReportWork(deps: ReportWorkDeps): ReportWork {
   }
 }
 
-type ReportKey = { readonly partnerId: string; readonly id: string }
-
 /**
  * Runs a step for each item. A failure is logged and does not stop the others. Returns the number of successes, so that
  * a run with failures only backs off.
  */
 async function forEachLogged(
   deps: ReportWorkDeps,
-  keys: readonly ReportKey[],
+  keys: readonly RowKey[],
   message: string,
   work: (deps: ReportWorkDeps, partnerId: string, id: string) => Promise<void>,
 ): Promise<number> {

@@ -22,6 +22,7 @@ import {
   present,
   timedText,
   writeAmount,
+  type RowKey,
 } from '../kernel/index.ts'
 import type { EventPayload } from '../events/index.ts'
 import type { Actor } from '../lifecycle/index.ts'
@@ -156,12 +157,7 @@ export type Transactions = TransactionReads &
      */
     readonly conclude: (tx: Tx, partnerId: string, id: string, conclusion: ConclusionRequest) => Promise<void>
     /** Adds a step after the end, for a return. The status stays. */
-    readonly addStepAfterEnd: (
-      tx: Tx,
-      key: store.TransactionKey,
-      step: TimelineStep,
-      cause?: StepCause,
-    ) => Promise<void>
+    readonly addStepAfterEnd: (tx: Tx, key: RowKey, step: TimelineStep, cause?: StepCause) => Promise<void>
   }
 
 export type ConclusionRequest = StepCause & {
@@ -173,7 +169,7 @@ export type ConclusionRequest = StepCause & {
 }
 
 /** Adds steps to a transaction. Without a conclusion it stays Pending. */
-export type TransactionMove = store.TransactionKey &
+export type TransactionMove = RowKey &
   StepCause & {
     readonly steps: readonly TimelineStep[]
     readonly transactionHash?: string

@@ -1,7 +1,7 @@
 /** Matches bookings with payments, returns, fees and credits, and makes the reports to settlement. */
-import { derivedTimeId, partnerKey } from '../../kernel/index.ts'
+import { derivedTimeId, partnerKey, type Money, type RowKey } from '../../kernel/index.ts'
 import { explainReason } from '../../iso20022/index.ts'
-import { joinBankTexts, type DebitReason, type Money } from '../../rails/index.ts'
+import { joinBankTexts, type DebitReason } from '../../rails/index.ts'
 import { toDebtor, type Unit } from './units.ts'
 import { isOwnEndToEndId, paymentName, parseInstructionId } from './ids.ts'
 import { oddityReport, type Report, settledReportId } from './reports.ts'
@@ -15,12 +15,12 @@ import * as words from './store-incoming.ts'
 export type BookedUnit = { readonly unit: Unit; readonly entryId: string }
 export type Match = {
   readonly kind: entries.EntryKind
-  readonly subject: { readonly partnerId: string; readonly id: string } | null
+  readonly subject: RowKey | null
   readonly score: number
   readonly matchedBy: string
   readonly reports: readonly Report[]
   /** Earlier reports that this entry confirms. */
-  readonly ties?: readonly { readonly partnerId: string; readonly id: string }[]
+  readonly ties?: readonly RowKey[]
   /** A person decides, and sees the open payments that it might be. */
   readonly isUnexplained?: true
 }
@@ -60,7 +60,7 @@ function debitMatch(
   { unit, entryId }: BookedUnit,
   why: DebitReason,
   details: string,
-  of: { readonly partnerId: string; readonly id: string } | null = null,
+  of: RowKey | null = null,
 ): Match {
   const facts = { why, account: unit.account.iban, money: unitMoney(unit), details }
   const partnerId = of?.partnerId ?? operatorId

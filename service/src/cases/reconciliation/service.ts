@@ -13,6 +13,7 @@ import {
   minuteMs,
   newId,
   present,
+  type RowKey,
 } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import { type Database, useSnapshot, type Tx } from '../../postgres/index.ts'
@@ -293,7 +294,7 @@ const createMissingReports =
   ({ db, books, cases, decisions }: MissingReportDeps) =>
   async ({ looked: { connector, account }, chain, incomplete }: AccountLook): Promise<void> => {
     const { statements, versions, gaps } = chain
-    const resolve = async (found: readonly { readonly partnerId: string; readonly id: string }[], note: string) => {
+    const resolve = async (found: readonly RowKey[], note: string) => {
       for (const key of found) await db.transaction((tx) => decisions.resolveGone(tx, key, 'reconciliation', note))
     }
     const missing = await cases.openOfKind(db, connector, 'statement_gap', goneCasesPerLookMax)

@@ -1,7 +1,7 @@
 /** Payouts: the lists. */
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
-import { amountText, type Currency, isUuid, type Minor } from '../../kernel/index.ts'
+import { amountText, isUuid, type Money } from '../../kernel/index.ts'
 import type { WaitingApproval } from '../../payouts/index.ts'
 import { html, type Html } from '../html.ts'
 import { optionsOf } from '../kit/forms.ts'
@@ -297,7 +297,7 @@ async function showWaiting(
 function waitingRow(row: WaitingApproval, names: ReadonlyMap<string, string>): WaitingRow {
   const { id, expiresAt, requestedNames } = row
   const common = { id, expiresAt, requestedBy: requestedNames.join(', ') }
-  const moneyOf = ({ amount, currency }: { readonly amount: Minor; readonly currency: Currency }) => ({
+  const moneyOf = ({ amount, currency }: Money) => ({
     amount: amountText(amount, currency),
     currency,
   })

@@ -1,7 +1,17 @@
 /** The search across partners. Every role of staff may search. The operator's audit log records what each search found. */
 import type { PublicRoute } from '../../kernel/api/index.ts'
 import type { CaseKind, CaseRow } from '../../cases/index.ts'
-import { amountText, currencies, type Currency, dayMs, isCurrency, isUuid, type Minor } from '../../kernel/index.ts'
+import {
+  amountText,
+  currencies,
+  type Currency,
+  dayMs,
+  isCurrency,
+  isUuid,
+  type Minor,
+  type RowKey,
+  type Money,
+} from '../../kernel/index.ts'
 import type { HeldPayee } from '../../parties/beneficiaries/index.ts'
 import type { Deposit } from '../../deposits/index.ts'
 import { instructionIdOf, type Payouts } from '../../payouts/index.ts'
@@ -46,7 +56,7 @@ type SearchQuery =
   | { readonly by: 'text'; readonly text: string }
   | {
       readonly by: 'money'
-      readonly money: { readonly currency: Currency; readonly amount: Minor }
+      readonly money: Money
       /** Start and end of a day in UTC. Both null for any day. */
       readonly from: Date | null
       readonly before: Date | null
@@ -106,7 +116,7 @@ type PayoutMatch = NamedPartner & {
   readonly reference: string
   readonly endToEndId: string
   readonly status: string
-  readonly money: { readonly currency: Currency; readonly amount: Minor }
+  readonly money: Money
   readonly createdAt: Date
   /** The oldest open case about the payout. Null if none is open. */
   readonly caseId: string | null
@@ -123,7 +133,7 @@ type DepositMatch = NamedPartner & {
   readonly id: string
   readonly reference: string
   readonly status: string
-  readonly money: { readonly currency: Currency; readonly amount: Minor }
+  readonly money: Money
   readonly createdAt: Date
   /** The customer who is paid. Null if the partner is. */
   readonly customerId: string | null
@@ -507,7 +517,7 @@ export function findRoutes(frame: DeskFrame): readonly PublicRoute[] {
       const question = readSearch(typed)
       if (question === undefined) return page(request, 400, findPage(view, { typed, isRefused: true }))
       const found = await search(frame, question)
-      const idOf = ({ partnerId, id }: { readonly partnerId: string; readonly id: string }) => `${partnerId}/${id}`
+      const idOf = ({ partnerId, id }: RowKey) => `${partnerId}/${id}`
       await frame.staff.recordSearch(signed, {
         by: question.by,
         payouts: found.payouts.map(idOf),

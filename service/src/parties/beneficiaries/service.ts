@@ -1,7 +1,7 @@
 /** The operations of beneficiaries. */
 import type { QueryOf } from '@partner-payments/wire'
 import { notFound, type Page, readCurrency, Refusal } from '../../kernel/api/index.ts'
-import { type Currency, newId, partnerKey, present, isUuid } from '../../kernel/index.ts'
+import { type Currency, newId, partnerKey, present, isUuid, type RowKey } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import {
   isInForce,
@@ -87,7 +87,7 @@ export type Beneficiaries = Verifications &
      */
     readonly payeesByIds: (
       tx: Tx,
-      keys: readonly { readonly partnerId: string; readonly id: string }[],
+      keys: readonly RowKey[],
     ) => Promise<ReadonlyMap<string, Payee>>
     /** Records a bank's result for a name and an account, if the beneficiary still has both. */
     readonly recordCheck: typeof store.noteCheck

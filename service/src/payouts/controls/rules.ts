@@ -1,7 +1,16 @@
 /** Pure: limits and their periods, approvals, fees and cooling-offs. */
 import { Refusal } from '../../kernel/api/index.ts'
 import { ownJson, payouts, type Rail, type VerificationState } from '@partner-payments/wire'
-import { after, amountText, type Currency, hourMs, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
+import {
+  after,
+  amountText,
+  type Currency,
+  hourMs,
+  type Minor,
+  nilId,
+  partnerKey,
+  type Money,
+} from '../../kernel/index.ts'
 import { conversionText, type AmountSide } from './sides.ts'
 import type { PayeeCheck } from '../../parties/beneficiaries/index.ts'
 
@@ -282,7 +291,7 @@ export type NeededApproval = {
   readonly cause: 'amount' | 'day' | 'bulk' | 'beneficiary' | 'payee'
   readonly because: string
   /** Amount of the exceeded rule. Absent: the cause is another one. */
-  readonly above?: { readonly amount: Minor; readonly currency: Currency }
+  readonly above?: Money
   readonly expiresAt: Date
   readonly needsPasskey: boolean
 }

@@ -1,9 +1,7 @@
 /** The amounts of a payout that the operator's rules judge, and the balances that they concern. */
 import { ownJson } from '@partner-payments/wire'
-import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
+import { amountText, type Currency, type Minor, type Money } from '../../kernel/index.ts'
 import type { ReferenceAmount } from '../../rates/index.ts'
-
-type Money = { readonly currency: Currency; readonly amount: Minor }
 
 /** A request for a payout, as far as the operator's rules concern it. `quote`: undefined if the amount leaves the balance in its own currency. */
 export type ControlledCall = Money & {
