@@ -15,7 +15,16 @@ import {
   capSums,
 } from '../kernel/api/index.ts'
 import { formatCreditorReference } from '../iso20022/index.ts'
-import { type Currency, isFiat, newId, partnerKey, present, randomText, writeAmount } from '../kernel/index.ts'
+import {
+  type Currency,
+  isFiat,
+  newId,
+  partnerKey,
+  present,
+  randomText,
+  writeAmount,
+  tokenHash,
+} from '../kernel/index.ts'
 import { inTransaction, oncePerKey, type Tx } from '../postgres/index.ts'
 import type { Customer } from '../parties/customers/index.ts'
 import { type DepositRow, hashFingerprint, type DepositWithParts, type Part } from '../deposits/index.ts'
@@ -35,7 +44,6 @@ import {
   msUntil,
   readSession,
   type SessionRequest,
-  tokenHash,
 } from './rules.ts'
 import { createLate, type LatePayments, readLatePayments } from './late.ts'
 import { createLinks, type LinkSessions, type Links } from './links.ts'

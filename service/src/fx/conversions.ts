@@ -4,7 +4,7 @@
  */
 import type { BodyOf } from '@partner-payments/wire'
 import { createNonceBatcher } from '../access/index.ts'
-import { type Caller, type OpenNonce, Refusal } from '../kernel/api/index.ts'
+import { type Caller, type OpenNonce, Refusal, catchRefusal } from '../kernel/api/index.ts'
 import { type Clock, currencies, type Currency, newId, partnerKey, present, type RowKey } from '../kernel/index.ts'
 import {
   type AccountSnapshots,
@@ -400,15 +400,11 @@ export async function answerOnce<Call extends KeyedCall, Row>({
     return true
   })
   const outcomes = firstCalls.length > 0 ? await work(firstCalls) : new Map<Call, CallOutcome<Row>>()
-  const replay = (row: Row, { requestFingerprint }: Call): CallOutcome<Row> => {
-    try {
+  const replay = (row: Row, { requestFingerprint }: Call): CallOutcome<Row> =>
+    catchRefusal(() => {
       replayRow(keyed(row), requestFingerprint, pointer)
       return { row, replayed: true }
-    } catch (error) {
-      if (error instanceof Refusal) return error
-      throw error
-    }
-  }
+    })
   return calls.map((call) => {
     const own = outcomes.get(call)
     if (own !== undefined) return own

@@ -60,7 +60,9 @@ export function idAfter(id: string, steps: number): string {
 /** RFC 9562 section 5.9. Sorts before every other id: the start of a scan over ids. */
 export const nilId = '00000000-0000-0000-0000-000000000000'
 
-const uuidForm = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
+/** Matches an id in lower case, as the service writes it. */
+export const uuidPattern = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
+const uuidForm = new RegExp(uuidPattern, 'i')
 export const isUuid = (text: string): boolean => uuidForm.test(text)
 
 /** Returns the time of a UUID version 7. `firstIdOf` is the inverse: the smallest id of a time, so that a period is a range of ids. */

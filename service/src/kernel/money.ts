@@ -28,6 +28,8 @@ export function isFiat(code: string): code is Currency {
   return isCurrency(code) && currencies[code].method === 'Fiat'
 }
 
+export const sumMinor = (amounts: readonly Minor[]): Minor => amounts.reduce((total, amount) => total + amount, 0n)
+
 /** Largest amount in major units (docs/groups/payouts.md). */
 export const amountMajorMax = 10_000_000n
 

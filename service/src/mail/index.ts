@@ -12,7 +12,6 @@ export {
   oneLine,
   readMailbox,
   smtpTransport,
-  escapeHtml,
   htmlPage,
   mailWithLink,
   plainMail,

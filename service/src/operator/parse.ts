@@ -1,7 +1,7 @@
 /** Reads the arguments of a command by its declaration. Throws a ConfigError of one line that names the option, its value and the cure. */
 import { capabilities, type Permission, permissions } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
-import { type Currency, currencies, isCurrency, type Minor, nearest, tidyName } from '../kernel/index.ts'
+import { type Currency, currencies, isCurrency, type Minor, nearest, tidyName, isUuid } from '../kernel/index.ts'
 import type { FormOption } from '../pages/index.ts'
 import { isIban } from '../rails/index.ts'
 import type { OptionValues, CommandOption, TypedOptions } from './declaration.ts'
@@ -100,7 +100,6 @@ type OptionReader<T> = (
   typed: TypedOptions,
 ) => T
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const timeForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/
 const dayForm = /^\d{4}-\d\d-\d\d$/
 /** More digits than any sum of a currency has. */
@@ -205,7 +204,7 @@ const readers: { readonly [K in keyof OptionValues]: OptionReader<OptionValues[K
   email: (text) => text,
   file: (text) => text,
   id: (text, mistake) => {
-    if (!uuid.test(text)) throw mistake('must be a UUID')
+    if (!isUuid(text)) throw mistake('must be a UUID')
     // Secrets are sealed for the id of a partner as the database returns it.
     return text.toLowerCase()
   },

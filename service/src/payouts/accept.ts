@@ -2,7 +2,7 @@
  * Accepts a batch of payouts of one or many partners in one transaction: look up, validate, check the operator's rules
  * and the funds, write, answer. Each call gets its own answer; a refused call takes nothing from the others.
  */
-import { Refusal } from '../kernel/api/index.ts'
+import { Refusal, catchRefusal } from '../kernel/api/index.ts'
 import { after, amountText, newId, partnerKey, present } from '../kernel/index.ts'
 import {
   createFundsCheck,
@@ -23,7 +23,7 @@ import {
   writeCounted,
   writeReference,
 } from './controls/index.ts'
-import { callMapKey, type PayoutOutcome, catchRefusal, type PayoutCall, reserveTransfers } from './calls.ts'
+import { callMapKey, type PayoutOutcome, type PayoutCall, reserveTransfers } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createFindDuplicates, type DuplicateCandidate, type ListDuplicates, refuseDuplicate } from './duplicates.ts'
 import { createLookUp, type LookedUp, payoutsByKeys } from './look-up.ts'

@@ -16,8 +16,16 @@ export { createPayoutAges, type PayoutAges } from './ages.ts'
 export type { Creditor, PayoutOutcome, PayoutCall } from './calls.ts'
 export type { PayoutsDeps } from './deps.ts'
 export type { JudgedBatch } from './judge-all.ts'
-export { approvalsJob, createPayoutLife, type PayoutClaim, type PayoutLife } from './life.ts'
-export { payoutsDue, lockPayouts, payoutById, type PayoutRow, erasePayouts, waitingPayouts } from './store.ts'
+export { approvalsJob, createPayoutLife, type PayoutLife } from './life.ts'
+export {
+  payoutsDue,
+  lockPayouts,
+  payoutById,
+  type PayoutClaim,
+  type PayoutRow,
+  erasePayouts,
+  waitingPayouts,
+} from './store.ts'
 export { normalReference, type PossibleDuplicates } from './duplicates.ts'
 export { amountLeaving } from './events.ts'
 export {

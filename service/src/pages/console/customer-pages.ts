@@ -29,6 +29,7 @@ import {
   time,
   type Tone,
   wordFor,
+  verificationTones,
 } from '../kit/parts.ts'
 import { linkOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
@@ -233,8 +234,6 @@ type CustomerView = CustomerRow & {
 
 const eraseId = 'erase-customer'
 
-const stateTones = { Complete: 'good', Incomplete: 'warning', Invalid: 'bad' } as const
-
 const fieldTones = { Valid: 'good', Unchecked: 'neutral', Invalid: 'bad', Missing: 'warning' } as const
 
 export function customerPage(view: ConsoleView, customer: CustomerView): string {
@@ -262,7 +261,7 @@ export function customerPage(view: ConsoleView, customer: CustomerView): string 
         ${may.write && html`<a class="button" href="${view.root}customers/${id}/edit">${c.edit}</a>`}
       </div>
       ${strip([
-        [c.verification, badge(stateTones[verification.state], c.states[verification.state])],
+        [c.verification, badge(verificationTones[verification.state], c.states[verification.state])],
         [c.customerType, c.type[type]],
         [c.serviceId, identifier(view, serviceId, c.serviceId)],
         ...(own === undefined ? [] : [[c.identifier, html`<span class="free">${own}</span>`] as const]),

@@ -1,13 +1,13 @@
 /** Guest links: the list, the form that creates one, and the page that a guest opens first. */
 import { guestLinks as wire, type ResponseOf, emailCharsMax, nameCharsMax } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
-import { newId } from '../../kernel/index.ts'
+import { newId, uuidPattern } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 import { hiddenField, inputs, optionsOf, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type ListRows, listPage } from '../kit/lists.ts'
 import { badge, apiCall, facts, time, type Tone } from '../kit/parts.ts'
-import { readDone, page, queryText, readForm, seeOther, pageStatus, uuidPattern } from '../kit/request.ts'
+import { readDone, page, queryText, readForm, seeOther, pageStatus } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import {
   callOf,

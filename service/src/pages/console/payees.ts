@@ -37,6 +37,7 @@ import {
   section,
   time,
   wordFor,
+  nameCheckTones,
 } from '../kit/parts.ts'
 import {
   readDone,
@@ -64,13 +65,11 @@ type Verification = {
   readonly answeredAt: Date
 }
 
-const tones = { Match: 'good', CloseMatch: 'warning', NoMatch: 'bad', NotPossible: 'neutral' } as const
-
 function verificationPart(view: ConsoleView, verification: Verification): Html {
   const p = texts[view.language].payments
   const { result, matchedName, reason, answeredAt } = verification
   return html`<div class="verification">
-    <p>${badge(tones[result], p.resultShort[result])}</p>
+    <p>${badge(nameCheckTones[result], p.resultShort[result])}</p>
     <p>${p.result[result]} ${reason !== undefined && wordFor(p.noAnswer, reason)}</p>
     ${facts([
       [p.matchedName, matchedName],

@@ -1,4 +1,5 @@
 /** Signing in: with a passkey, a password or a provider, and the sessions in which staff reads as the partner. */
+import { uuidPattern } from '../../kernel/index.ts'
 import { emailCharsMax } from '@partner-payments/wire'
 import {
   partnerCookie,
@@ -24,7 +25,6 @@ import {
   passwordCharsMax,
   readForm,
   seeOther,
-  uuidPattern,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import {

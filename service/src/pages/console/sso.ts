@@ -1,4 +1,5 @@
 /** The settings of single sign-on of a partner. */
+import { uuidPattern } from '../../kernel/index.ts'
 import type { ResponseOf } from '@partner-payments/wire'
 import {
   ifFound,
@@ -15,16 +16,7 @@ import { html, type Html } from '../html.ts'
 import { confirmedForm, hiddenField, type Input, inputs } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, type RoleName, shell } from '../kit/frame.ts'
 import { facts, message, time, copyableText } from '../kit/parts.ts'
-import {
-  readBrowser,
-  readDone,
-  type Form,
-  safeNextPath,
-  page,
-  readForm,
-  seeOther,
-  uuidPattern,
-} from '../kit/request.ts'
+import { readBrowser, readDone, type Form, safeNextPath, page, readForm, seeOther } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import {
   callOf,

@@ -1,7 +1,7 @@
 /** Webhook endpoints: the list, the form that creates one, and the page of an endpoint with its deliveries. */
 import { type ResponseOf, subscriptionField, webhooks, urlCharsMax } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
-import { newId } from '../../kernel/index.ts'
+import { newId, uuidPattern } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 import {
   confirmationDialog,
@@ -30,7 +30,6 @@ import {
   readQuery,
   seeOther,
   pageStatus,
-  uuidPattern,
   readValues,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'

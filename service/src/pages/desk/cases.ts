@@ -11,10 +11,10 @@ import {
   dispositionsOf,
   readCaseReport,
 } from '../../cases/index.ts'
-import { amountText } from '../../kernel/index.ts'
+import { amountText, uuidPattern } from '../../kernel/index.ts'
 import { screenedParties } from '../../payouts/index.ts'
 import { type Deciders, kindsDecidedBy, type SignedInStaff } from '../../people/staff/index.ts'
-import { linkOf, page, readForm, seeOther, uuidPattern, type Form } from '../kit/request.ts'
+import { linkOf, page, readForm, seeOther, type Form } from '../kit/request.ts'
 import type { Html } from '../html.ts'
 import { casePage, type CaseShown, type CaseStep, caseSteps, type AlertPayouts } from './case-page.ts'
 import {

@@ -20,7 +20,7 @@ import type { Tx } from '../../postgres/index.ts'
 import { type BankFile, isIban } from '../../rails/index.ts'
 import { account, empty, freeText, identifier, message, money, payoutBadge, time, wordFor } from '../kit/parts.ts'
 import { field, hiddenField } from '../kit/forms.ts'
-import { page, readForm } from '../kit/request.ts'
+import { page, readForm, currencySigns } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
@@ -63,13 +63,12 @@ type SearchQuery =
     }
 
 const moneyForm = /^([\d.,'’]*\d) ([A-Z]{3,4})(?: (\d{4}-\d\d-\d\d))?$/
-const signs: Readonly<Record<string, string>> = { '€': 'EUR', '£': 'GBP', $: 'USD' }
 
 /** Replaces a currency sign by its code after the amount, and a day such as `24.11.2026` by `2026-11-24`. */
 const normalizeMoney = (text: string): string =>
   text
     .replace(/^([€£$]) ?([\d.,'’]+)/, '$2 $1')
-    .replace(/(?<=\d) ?([€£$])/, (_all, sign: string) => ` ${signs[sign] ?? ''}`)
+    .replace(/(?<=\d) ?([€£$])/, (_all, sign: string) => ` ${currencySigns[sign] ?? ''}`)
     .replace(
       / (\d{1,2})\.(\d{1,2})\.(\d{4})$/,
       (_all, day: string, month: string, year: string) => ` ${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`,

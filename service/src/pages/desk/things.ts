@@ -1,4 +1,5 @@
 /** Items that wait for a person besides cases: their table and page, with the forms to assign an owner and to add a note. */
+import { uuidPattern } from '../../kernel/index.ts'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { ConflictingStep } from '../../cases/index.ts'
 import {
@@ -13,7 +14,7 @@ import {
 } from '../../people/staff/index.ts'
 import { badge, facts, freeText, message, table, time, wordFor } from '../kit/parts.ts'
 import { field, hiddenField, select } from '../kit/forms.ts'
-import { type Form, page, readForm, seeOther, uuidPattern } from '../kit/request.ts'
+import { type Form, page, readForm, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'

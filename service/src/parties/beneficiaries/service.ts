@@ -1,6 +1,6 @@
 /** The operations of beneficiaries. */
 import type { QueryOf } from '@partner-payments/wire'
-import { notFound, type Page, readCurrency, Refusal } from '../../kernel/api/index.ts'
+import { notFound, type Page, readCurrency, Refusal, catchRefusal } from '../../kernel/api/index.ts'
 import { type Currency, newId, partnerKey, present, isUuid, type RowKey } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import {
@@ -85,10 +85,7 @@ export type Beneficiaries = Verifications &
      * Reads payees for batches of payouts, by `partnerKey(partnerId, id)`. Unknown and removed payees and those of other
      * partners are absent.
      */
-    readonly payeesByIds: (
-      tx: Tx,
-      keys: readonly RowKey[],
-    ) => Promise<ReadonlyMap<string, Payee>>
+    readonly payeesByIds: (tx: Tx, keys: readonly RowKey[]) => Promise<ReadonlyMap<string, Payee>>
     /** Records a bank's result for a name and an account, if the beneficiary still has both. */
     readonly recordCheck: typeof store.noteCheck
     /**
@@ -366,7 +363,7 @@ function createManyBeneficiaries({ db, clock, refusedAddress, screening }: Benef
     },
     assess: async (inputs) => {
       const read = inputs.map((input) =>
-        resultOrRefusal(() => {
+        catchRefusal(() => {
           const destination = readDestination(input)
           refuseAddress(destination, refusedAddress)
           return { input, destination }
@@ -388,7 +385,7 @@ function createManyBeneficiaries({ db, clock, refusedAddress, screening }: Benef
       return read.map((each) =>
         each instanceof Refusal
           ? each
-          : resultOrRefusal(() => {
+          : catchRefusal(() => {
               const { input, destination } = each
               if (destination.domesticAccount !== null) refuseModulus(destination.domesticAccount)
               const { bic } = judgeBic(destination, bicOf, now)
@@ -405,14 +402,5 @@ function createManyBeneficiaries({ db, clock, refusedAddress, screening }: Benef
       accounts.length === 0 ? Promise.resolve([]) : store.atAccounts(db, partnerId, accounts),
     withIds: (partnerId, ids) => (ids.length === 0 ? Promise.resolve([]) : store.withIds(db, partnerId, ids)),
     withAccount: (partnerId, account, rowsMax) => store.withAccount(db, partnerId, account, rowsMax),
-  }
-}
-
-function resultOrRefusal<T>(work: () => T): T | Refusal {
-  try {
-    return work()
-  } catch (error) {
-    if (error instanceof Refusal) return error
-    throw error
   }
 }

@@ -1,7 +1,7 @@
 /** How commands act for a staff member: by a sign-in that the person confirms at the desk, or by a token for a schedule. */
 import { newLinkToken, notFound, Refusal } from '../../kernel/api/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
-import { after, dayMs, newId, randomBytes } from '../../kernel/index.ts'
+import { after, dayMs, newId, randomBytes, tokenHash } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import {
   commandsMs,
@@ -9,7 +9,6 @@ import {
   originCharsMax,
   scheduleDaysMax,
   staffRealmId,
-  tokenHash,
   userCodeHash,
   formatUserCode,
 } from './rules.ts'

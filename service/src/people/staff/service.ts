@@ -2,7 +2,16 @@
 import type { RecordedAction } from '../../audit/index.ts'
 import { newLinkToken, notFound, Refusal, refuseInvalid } from '../../kernel/api/index.ts'
 import { type CaseRow, type Decisions, keptFromPartners, operatorPartnerId } from '../../cases/index.ts'
-import { after, type Clock, isEmptyName, newId, personKey, tidyName, type RowKey } from '../../kernel/index.ts'
+import {
+  after,
+  type Clock,
+  isEmptyName,
+  newId,
+  personKey,
+  tidyName,
+  type RowKey,
+  tokenHash,
+} from '../../kernel/index.ts'
 import { createFactQueue } from '../../inbox/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Hit, Screening } from '../../screening/index.ts'
@@ -18,7 +27,7 @@ import {
   type StaffSingleSignOn,
   mailStaffChange,
 } from './entrances.ts'
-import { changeMs, emailKey, invitationMs, refuseLastAdmin, staffRealmId, type StaffRole, tokenHash } from './rules.ts'
+import { changeMs, emailKey, invitationMs, refuseLastAdmin, staffRealmId, type StaffRole } from './rules.ts'
 import * as store from './store.ts'
 
 /** The part of a decision that comes from the person. */

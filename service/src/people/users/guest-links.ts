@@ -11,7 +11,7 @@ import {
   refuseFields,
 } from '../../kernel/api/index.ts'
 import type { Audit, ServiceAct } from '../../audit/index.ts'
-import { after, type Clock, hourMs, minuteMs, newId, present } from '../../kernel/index.ts'
+import { after, type Clock, hourMs, minuteMs, newId, present, tokenHash } from '../../kernel/index.ts'
 import {
   type MailContent,
   type MailQueue,
@@ -24,7 +24,7 @@ import {
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { permit, type Power, whyNot } from './giving.ts'
 import { currentCallerActor, type Maker, findMaker } from './makers.ts'
-import { utcDay, emailErrors, emailKey, nameErrors, refuseExcessMails, tokenHash } from './rules.ts'
+import { utcDay, emailErrors, emailKey, nameErrors, refuseExcessMails } from './rules.ts'
 import * as store from './store-entrances.ts'
 import { countMails, forgetMails } from './store.ts'
 import { withToken } from './mails.ts'

@@ -1,11 +1,11 @@
 /** Recoveries: a member who has lost every way to sign in gets a link to set a new one. */
 import { newLinkToken, notFound, readLink, Refusal, refuseField } from '../../kernel/api/index.ts'
-import { after, dayMs, hourMs, newId, present } from '../../kernel/index.ts'
+import { after, dayMs, hourMs, newId, present, tokenHash } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Client, Enrolment, FactorInput } from '../sign-in/index.ts'
 import { callerActor, permit, roleAsPower } from './giving.ts'
 import type { MembersDeps, SignedInUser, SignInResult } from './member-deps.ts'
-import { emailKey, tokenHash } from './rules.ts'
+import { emailKey } from './rules.ts'
 import * as store from './store.ts'
 import { singleSignOnOf } from './store-entrances.ts'
 import { changeMail, withToken } from './mails.ts'

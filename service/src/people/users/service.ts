@@ -9,7 +9,7 @@ import {
   readLink,
   Refusal,
 } from '../../kernel/api/index.ts'
-import { after, type Clock, dayMs, newId, present, randomBytes } from '../../kernel/index.ts'
+import { after, type Clock, dayMs, newId, present, randomBytes, tokenHash } from '../../kernel/index.ts'
 import type { Access } from '../../access/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 import { type Database, inTransaction, sqlState, type Tx, violates } from '../../postgres/index.ts'
@@ -29,7 +29,6 @@ import {
   refuseTakenAddresses,
   invitationStatus,
   encodeToken,
-  tokenHash,
   tokenRandomBytes,
 } from './rules.ts'
 import * as store from './store.ts'

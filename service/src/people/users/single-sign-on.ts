@@ -2,7 +2,7 @@
 import type { ServiceAct } from '../../audit/index.ts'
 import { type BodyOf, type FieldError, ownJson, type users as wire } from '@partner-payments/wire'
 import { type Caller, newLinkToken, notFound, Refusal, refuseField, refuseFields } from '../../kernel/api/index.ts'
-import { after, hourMs, checkDeciders, newId, randomBytes } from '../../kernel/index.ts'
+import { after, hourMs, checkDeciders, newId, randomBytes, tokenHash } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { type Client, type ProviderClaims, type Provider, type SignOnPurpose, SignOnFailed } from '../sign-in/index.ts'
 import { changeMail, type SignInChange } from './mails.ts'
@@ -10,7 +10,7 @@ import { acceptInvitation, openSession, pendingInvitation } from './entrances.ts
 import { callerActor, everyRole, permit, type Permit, roleAsPower } from './giving.ts'
 import type { MembersDeps, SignedInUser } from './member-deps.ts'
 import { changeRole, mailRoleChange } from './role-changes.ts'
-import { emailKey, personKey, tokenHash, urlErrors } from './rules.ts'
+import { emailKey, personKey, urlErrors } from './rules.ts'
 import * as providers from './store-entrances.ts'
 import * as store from './store.ts'
 import { currentCallerActor } from './makers.ts'
@@ -47,7 +47,14 @@ async function readProvider({ sealer, isClosed }: MembersDeps, tx: Tx, partnerId
   if (row === undefined || row.domainProvedAt === null || (await isClosed(tx, partnerId))) throw new SignOnFailed('off')
   const { issuer, clientId, roleClaim, emailDomain } = row
   const clientSecret = sealer.open(row.clientSecretSealed, providers.clientSecretContext(partnerId))
-  return { issuer, clientId, clientSecret, roleClaim, emailDomain, roles: ownJson<providers.RoleValues>(row.roleValues) }
+  return {
+    issuer,
+    clientId,
+    clientSecret,
+    roleClaim,
+    emailDomain,
+    roles: ownJson<providers.RoleValues>(row.roleValues),
+  }
 }
 
 export function createTeamSingleSignOn(deps: MembersDeps): TeamSingleSignOn {
@@ -407,7 +414,8 @@ async function propose(
     settings: JSON.stringify(settings),
     proposedBy,
     proposedByName,
-    clientSecretSealed: clientSecret === null ? null : sealer.seal(clientSecret, providers.waitingSecretContext(partnerId)),
+    clientSecretSealed:
+      clientSecret === null ? null : sealer.seal(clientSecret, providers.waitingSecretContext(partnerId)),
     proposedAt: now,
     expiresAt: after(now, changeMs),
   }
@@ -470,7 +478,8 @@ function createDecisions(deps: MembersDeps): Pick<SingleSignOnSettings, 'waiting
         const not = checkDeciders(author, { id: serviceAccountId, name, may: admins.includes(serviceAccountId) })
         if (not !== undefined) throw new Refusal('permission_denied', not.why)
         const sealed = change.clientSecretSealed
-        const secret = sealed === null ? {} : { clientSecret: sealer.open(sealed, providers.waitingSecretContext(partnerId)) }
+        const secret =
+          sealed === null ? {} : { clientSecret: sealer.open(sealed, providers.waitingSecretContext(partnerId)) }
         const row = await providerRow(deps, tx, partnerId, { ...ownJson<ProviderRequest>(change.settings), ...secret })
         await carryOut(deps, tx, permitted, partnerId, row)
         record(deps, tx, change, { caller, action: 'confirmSingleSignOn', ip })
