@@ -97,7 +97,7 @@ export function createApprovals({ db, clock, access, mayPay, rates, life }: Payo
   }
   const byOf = ({ serviceAccountId: id, name, confirmation }: Caller) => ({ id, name, confirmation })
   return {
-    snapshot: createSnapshot({ db, clock, access, mayPay, rates }, get),
+    snapshot: createSnapshot({ db, clock, mayPay, rates, requireOtherMaker }, get),
     approve: (caller, idOrReference) =>
       decide(caller, idOrReference, 'approved', (id) => life.approve(caller.partnerId, id, byOf(caller))),
     reject: (caller, idOrReference, reason) =>
@@ -112,7 +112,15 @@ export function createApprovals({ db, clock, access, mayPay, rates, life }: Payo
 
 const createSnapshot =
   (
-    { db, clock, access, mayPay, rates }: Pick<PayoutsDeps, 'db' | 'clock' | 'access' | 'mayPay' | 'rates'>,
+    {
+      db,
+      clock,
+      mayPay,
+      rates,
+      requireOtherMaker,
+    }: Pick<PayoutsDeps, 'db' | 'clock' | 'mayPay' | 'rates'> & {
+      readonly requireOtherMaker: ReturnType<typeof createMakerCheck>
+    },
     get: GetPayout,
   ): Approvals['snapshot'] =>
   async (caller, idOrReference, { nonce, expiresAt }) => {
@@ -122,7 +130,7 @@ const createSnapshot =
     const approval = await store.approvalById(db, partnerId, id)
     if (approval?.decision !== null) throw new Refusal('payout_not_awaiting_approval', notWaitingText(payout, approval))
     requireSecondPerson(caller, approval)
-    await createMakerCheck(access, db)(caller, approval)
+    await requireOtherMaker(caller, approval)
     const salt = await store.storePayeeSalt(db, partnerId, id, newSalt())
     const { amount, currency, reference, creditorName, creditorAccount } = payout
     const text = JSON.stringify({
@@ -246,6 +254,7 @@ type Deps = Pick<PayoutsDeps, 'db' | 'clock' | 'access' | 'life' | 'mayPay' | 'r
 
 export function createBulkApprovals(deps: Deps): BulkApprovals {
   const { db, access, life } = deps
+  const requireOtherMaker = createMakerCheck(access, db)
   const waitingFor = async (caller: Caller, bulkId: string): Promise<BulkAwaitingApproval> => {
     const waiting = await readWaiting(deps, caller.partnerId, bulkId)
     if (waiting === undefined)
@@ -264,11 +273,12 @@ export function createBulkApprovals(deps: Deps): BulkApprovals {
     return waiting
   }
   const requireOtherMakers = async (caller: Caller, { requesters }: BulkAwaitingApproval) => {
-    for (const requester of requesters) await createMakerCheck(access, db)(caller, requester)
+    for (const requester of requesters) await requireOtherMaker(caller, requester)
   }
   return {
     waitingOfBulk: (partnerId, bulkId) => readWaiting(deps, partnerId, bulkId),
-    bulksThatWait: async (partnerId) => (await store.bulksThatWait(db, partnerId, bulksShownMax)).map(({ bulkId }) => bulkId),
+    bulksThatWait: async (partnerId) =>
+      (await store.bulksThatWait(db, partnerId, bulksShownMax)).map(({ bulkId }) => bulkId),
     snapshotOfBulk: async (caller, bulkId, asked) => {
       const waiting = await waitingFor(caller, bulkId)
       await requireOtherMakers(caller, waiting)

@@ -171,6 +171,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
   const { db, customers, beneficiaries } = deps
   const submit = createSubmit(deps)
   const preview = createPreview(deps)
+  const duplicatesOf = createFindDuplicates(deps)
   const named: Payouts['named'] = async (tx, partnerId, name) => {
     const row =
       (isUuid(name) ? await store.payoutById(tx, partnerId, name) : undefined) ??
@@ -207,14 +208,14 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     },
     judgeAll: createJudgeAll(deps),
     previewFx: createFxPreview(deps, preview),
-    duplicatesOf: createFindDuplicates(deps),
+    duplicatesOf,
     refuseRepeated: async (tx, partnerId, payment, at) => {
       await lockDuplicateTurns(tx, [partnerId])
-      const [repeated] = await createFindDuplicates(deps)(tx, partnerId, [payment], at)
+      const [repeated] = await duplicatesOf(tx, partnerId, [payment], at)
       const refusal = repeated && refuseDuplicate(repeated)
       if (refusal !== undefined) throw refusal
     },
-    possibleDuplicates: createPossibleDuplicates(deps, get),
+    possibleDuplicates: createPossibleDuplicates(db, get, duplicatesOf),
     ...createNotes(deps, get),
     byIds: store.payoutsByIds,
     // The statement finds only this partner, operation and key.
@@ -251,7 +252,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
 }
 
 const createPossibleDuplicates =
-  (deps: PayoutsDeps, get: Payouts['get']): Payouts['possibleDuplicates'] =>
+  (db: Tx, get: Payouts['get'], duplicatesOf: FindDuplicates): Payouts['possibleDuplicates'] =>
   async (partnerId, idOrReference) => {
     const { id, operation, idempotencyKey, creditorAccount: account, ...payout } = await get(partnerId, idOrReference)
     // The customer was erased.
@@ -259,7 +260,7 @@ const createPossibleDuplicates =
     const key = isPayoutOperation(operation) && idempotencyKey !== null ? { key: { operation, idempotencyKey } } : {}
     const { amount, currency, remittance: reference, createdAt } = payout
     const candidate = { account, amount, currency, reference, id, ...key }
-    const [found] = await createFindDuplicates(deps)(deps.db, partnerId, [candidate], createdAt)
+    const [found] = await duplicatesOf(db, partnerId, [candidate], createdAt)
     return present(found, `no duplicates of payout ${id}`)
   }
 
