@@ -197,7 +197,7 @@ function sessionRow(view: ConsoleView, { id, createdAt, lastUsedAt, device, ip, 
 
 type Handle = (request: PublicRequest, person: Person) => Promise<PublicAnswer>
 
-export const accountRoutes: Routes = ({ factors, clock, members }, withPerson) => {
+export const accountRoutes: Routes = ({ factors, clock, members, withPerson }) => {
   const recent =
     (handle: Handle): PublicRoute['handle'] =>
     (request) =>
@@ -295,7 +295,7 @@ function refusesField(error: unknown, pointer: string): boolean {
   return error.errors.some((refused) => refused.pointer === pointer)
 }
 
-export const sessionRoutes: Routes = ({ signIn, operate }, withPerson) => [
+export const sessionRoutes: Routes = ({ signIn, operate, withPerson }) => [
   {
     method: 'GET',
     path: '/console/sessions',

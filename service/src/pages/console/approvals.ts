@@ -286,10 +286,10 @@ function largestPayouts(view: ConsoleView, id: string, payouts: WaitingBulk['pay
 
 type Errors = Readonly<Record<string, string>>
 
-export const approvalRoutes: Routes = (frame, _withPerson, withMoney) =>
-  [payoutSubject(frame), bulkSubject(frame)].flatMap((subject) => subjectRoutes(frame, withMoney, subject))
+export const approvalRoutes: Routes = (frame) =>
+  [payoutSubject(frame), bulkSubject(frame)].flatMap((subject) => subjectRoutes(frame, subject))
 
-function subjectRoutes({ signIn }: Frame, withMoney: WithPerson, subject: Subject): readonly PublicRoute[] {
+function subjectRoutes({ signIn, withMoney }: Frame, subject: Subject): readonly PublicRoute[] {
   const { place } = subject
   /** Shows the approval. After the decision, the page of the payout shows the outcome. */
   const show = async (request: PublicRequest, person: Person, errors?: Errors): Promise<PublicAnswer> => {

@@ -376,8 +376,8 @@ async function completeAddresses(
   })
 }
 
-export const bulkDraftRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = placeRoutes(frame, withMoney, 'bulk-payouts')
+export const bulkDraftRoutes: Routes = (frame) => {
+  const route = placeRoutes(frame, frame.withMoney, 'bulk-payouts')
   const write = 'payouts:write'
   const template = (_frame: Frame, _request: PublicRequest, { view }: Person) =>
     download(`${texts[view.language].bulk.bulk}.csv`, spreadsheetText(view.language, [templateHead(view.language)]))

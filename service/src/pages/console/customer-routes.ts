@@ -95,9 +95,9 @@ async function showOne(
   }
   return page(request, pageStatus(problems), customerPage(view, shown))
 }
-export const customerRoutes: Routes = (frame, withPerson, withMoney) => {
+export const customerRoutes: Routes = (frame) => {
   const { operate } = frame
-  const route = placeRoutes(frame, withMoney, 'customers')
+  const route = placeRoutes(frame, frame.withMoney, 'customers')
   /** Redirects after a form of a customer's page, or shows the page again with the refusal. */
   const orProblem = async (
     request: PublicRequest,
@@ -112,8 +112,8 @@ export const customerRoutes: Routes = (frame, withPerson, withMoney) => {
   }
   return [
     route('GET', '', 'customers:read', showList),
-    ...importRoutes(customerImporter)(frame, withPerson, withMoney),
-    ...customerFormRoutes(frame, withPerson, withMoney),
+    ...importRoutes(customerImporter)(frame),
+    ...customerFormRoutes(frame),
     route('GET', '/{id}', 'customers:read', showOne),
     route('POST', '/{id}/account', 'accounts:write', (_frame, request, person) =>
       orProblem(request, person, async () => {
@@ -174,7 +174,7 @@ const readTyped = (request: PublicRequest): Values => {
 }
 
 /** The forms that create and change a customer. A change sends only changed fields, and null for an emptied one. */
-const customerFormRoutes: Routes = (frame, _withPerson, withMoney) => {
+const customerFormRoutes: Routes = (frame) => {
   const { operate } = frame
   type Form = { readonly values: Values; readonly id?: string; readonly problems?: Problems; readonly key?: string }
   const show = (request: PublicRequest, { view }: Person, { values, id, problems = {}, key }: Form): PublicAnswer => {
@@ -230,7 +230,7 @@ const customerFormRoutes: Routes = (frame, _withPerson, withMoney) => {
     const call = { ...callOf(person, request), params: { id: idOf(request) } }
     return show(request, person, { values: customerValues(await operate('getCustomer', call)), id: call.params.id })
   }
-  const route = placeRoutes(frame, withMoney, 'customers')
+  const route = placeRoutes(frame, frame.withMoney, 'customers')
   return [
     route('GET', '/new', 'customers:write', (_frame, request, person) =>
       show(request, person, { values: { customerType: 'Individual' } }),

@@ -9,7 +9,16 @@ import { isPartial, type ListRows, listPage } from '../kit/lists.ts'
 import { apiCall, copyBlock, facts, freeText, identifier, message, strip, table, time } from '../kit/parts.ts'
 import { readId, linkOf, page, queryText, readForm, readDone, seeOther, pageStatus } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { callOf, type Frame, type GuestPages, problemsOf, readList, placeRoutes, type Visitor } from './request.ts'
+import {
+  callOf,
+  type Frame,
+  type Routes,
+  problemsOf,
+  readList,
+  placeRoutes,
+  type Visitor,
+  createWithVisitor,
+} from './request.ts'
 import { texts } from './texts/index.ts'
 import { transactionHref } from './transactions.ts'
 import { attemptList, deliveryBadge, type DeliveryRow } from './webhooks.ts'
@@ -220,8 +229,8 @@ async function redeliver(frame: Frame, request: PublicRequest, person: Visitor):
   return seeOther(`../${id}?done=redelivered`)
 }
 
-export const eventRoutes: GuestPages = (frame, withVisitor) => {
-  const route = placeRoutes(frame, withVisitor, 'events')
+export const eventRoutes: Routes = (frame) => {
+  const route = placeRoutes(frame, createWithVisitor(frame, frame.withMoney), 'events')
   return [
     route('GET', '', 'webhooks:read', showList),
     route('GET', '/{id}', 'webhooks:read', showOne),

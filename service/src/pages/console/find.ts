@@ -74,7 +74,7 @@ const creditorReferencePattern = /^rf\s?\d\s?\d/i
 /** Payees with an alias whose payments the search adds. */
 const ownersMax = 3
 
-export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
+export const findRoutes: Routes = ({ operate, withMoney }) => {
   type Request = Parameters<typeof callOf>[1]
   const search = async (request: Request, person: Person, text: string): Promise<readonly SearchResult[]> => {
     const call = callOf(person, request)

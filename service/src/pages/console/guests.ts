@@ -198,8 +198,8 @@ async function revoke({ operate }: Frame, request: PublicRequest, person: Person
   return seeOther('../guests?done=revoked')
 }
 
-export const guestRoutes: Routes = (frame, withPerson) => {
-  const route = placeRoutes(frame, withPerson, 'webhooks/guests')
+export const guestRoutes: Routes = (frame) => {
+  const route = placeRoutes(frame, frame.withPerson, 'webhooks/guests')
   return [
     route('GET', '', 'users:read', showList),
     route('POST', '', 'users:write', create),

@@ -163,12 +163,12 @@ async function countWaiting(frame: Frame, person: Person, call: ReturnType<typeo
   ].flatMap(({ count, ...each }) => (count === undefined ? [] : [{ ...each, count }]))
 }
 
-export const homeRoutes: Routes = (frame, _withPerson, withMoney) => [
+export const homeRoutes: Routes = (frame) => [
   {
     method: 'GET',
     path: '/console/home',
     handle: (request) =>
-      withMoney(request, async (person) => {
+      frame.withMoney(request, async (person) => {
         const { operate, accounts } = frame
         const { caller, view } = person
         const call = callOf(person, request)

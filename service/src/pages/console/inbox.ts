@@ -144,7 +144,7 @@ const inboxReader = ({ caller, user }: Person): Reader => ({
   role: user.role,
 })
 
-export const inboxRoutes: Routes = ({ inbox, members }, withPerson, withMoney) => {
+export const inboxRoutes: Routes = ({ inbox, members, withPerson, withMoney }) => {
   const show = async (request: PublicRequest, person: Person) => {
     const { view } = person
     const { cursor } = readQuery(request, ['cursor'])

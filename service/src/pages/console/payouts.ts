@@ -1,7 +1,7 @@
 /** Payouts: the lists. */
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
-import { amountText, isUuid, type Money } from '../../kernel/index.ts'
+import { amountText, type Currency, isUuid, type Minor } from '../../kernel/index.ts'
 import type { WaitingApproval } from '../../payouts/index.ts'
 import { html, type Html } from '../html.ts'
 import { optionsOf } from '../kit/forms.ts'
@@ -297,7 +297,7 @@ async function showWaiting(
 function waitingRow(row: WaitingApproval, names: ReadonlyMap<string, string>): WaitingRow {
   const { id, expiresAt, requestedNames } = row
   const common = { id, expiresAt, requestedBy: requestedNames.join(', ') }
-  const moneyOf = ({ amount, currency }: Money) => ({
+  const moneyOf = ({ amount, currency }: { readonly amount: Minor; readonly currency: Currency }) => ({
     amount: amountText(amount, currency),
     currency,
   })
@@ -310,9 +310,9 @@ function waitingRow(row: WaitingApproval, names: ReadonlyMap<string, string>): W
   return { ...common, kind: 'payout', payee, payeeAccount, ...named, totals: [moneyOf(row.payout)] }
 }
 
-export const payoutListRoutes: Routes = (frame, _withPerson, withMoney) => [
-  placeRoutes(frame, withMoney, 'payouts')('GET', '', 'payouts:read', showList),
-  placeRoutes(frame, withMoney, 'exports')('GET', '/payouts.csv', 'payouts:read', exportList),
+export const payoutListRoutes: Routes = (frame) => [
+  placeRoutes(frame, frame.withMoney, 'payouts')('GET', '', 'payouts:read', showList),
+  placeRoutes(frame, frame.withMoney, 'exports')('GET', '/payouts.csv', 'payouts:read', exportList),
 ]
 
 export const payoutRow = ({ id, reference, userReference, status, currency, ...payout }: Payout) => ({

@@ -84,12 +84,15 @@ export type ConsoleDeps = {
 }
 
 /** The dependencies of the pages, and the names of their files. */
-export type Frame = Omit<ConsoleDeps, 'brand'> & Pick<Assets, 'css' | 'js' | 'brand'>
+type BareFrame = Omit<ConsoleDeps, 'brand'> & Pick<Assets, 'css' | 'js' | 'brand'>
+
+/** `withMoney` is for pages with money or customers: after five idle minutes the person signs in again. */
+export type Frame = BareFrame & { readonly withPerson: WithPerson; readonly withMoney: WithPerson }
 
 /** Returns the relative path to the root of the pages. `/console/home` is one level below it. */
 const rootPath = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 3))
 
-export function createView({ sandbox, css, js, brand }: Frame, request: PublicRequest): ConsoleView {
+export function createView({ sandbox, css, js, brand }: BareFrame, request: PublicRequest): ConsoleView {
   const root = rootPath(request.path)
   return { ...readPreferences(request, root), sandbox, root, css, js, brand }
 }
@@ -108,7 +111,7 @@ export type AnswerAs<P extends Visitor> = (
 export type WithPerson = AnswerAs<Person>
 
 /** `money`: an idle session must sign in again. */
-export function createWithPerson(frame: Frame, shows: 'money' | 'settings'): WithPerson {
+export function createWithPerson(frame: BareFrame, shows: 'money' | 'settings'): WithPerson {
   return async (request, answer) => {
     const token = readCookie(request.headers['cookie'], sessionCookie)
     const by = isPollingRequest(request) ? 'page' : 'person'
@@ -135,7 +138,7 @@ export function createWithPerson(frame: Frame, shows: 'money' | 'settings'): Wit
 
 /** Reads the saved views if the request is for a list. */
 async function readSavedViews(
-  { savedViews }: Frame,
+  { savedViews }: BareFrame,
   { path, query }: PublicRequest,
   signed: SignedInUser,
   view: ConsoleView,
@@ -160,7 +163,7 @@ export function createWithVisitor(frame: Frame, withPerson: WithPerson): AnswerA
   }
 }
 
-function notForGuests(frame: Frame, request: PublicRequest): PublicAnswer {
+function notForGuests(frame: BareFrame, request: PublicRequest): PublicAnswer {
   const view = createView(frame, request)
   const g = texts[view.language].guests
   const action = { href: `${view.root}webhooks`, label: g.toWebhooks }
@@ -195,10 +198,7 @@ export const signedInCookies = (token: string, { device }: { readonly device: st
   deviceCookieFor(device),
 ]
 
-export type GuestPages = (frame: Frame, withVisitor: AnswerAs<Visitor>) => readonly PublicRoute[]
-
-/** `withMoney` is for pages with money or customers: after five idle minutes the person signs in again. */
-export type Routes = (frame: Frame, withPerson: WithPerson, withMoney: WithPerson) => readonly PublicRoute[]
+export type Routes = (frame: Frame) => readonly PublicRoute[]
 
 export const callOf = ({ caller }: Pick<Visitor, 'caller'>, { requestId, ip }: PublicRequest) => ({
   caller,

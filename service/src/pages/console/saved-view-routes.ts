@@ -18,7 +18,7 @@ function refusalText({ language }: ConsoleView, error: unknown): string {
 
 const readChangedView = (given: Form) => ({ id: given('id'), name: given('name') })
 
-export const savedViewRoutes: Routes = ({ savedViews }, withPerson) => {
+export const savedViewRoutes: Routes = ({ savedViews, withPerson }) => {
   const refuse = (
     request: PublicRequest,
     { view }: Person,

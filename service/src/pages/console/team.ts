@@ -283,8 +283,8 @@ type ShowTeam = (
   errors?: Readonly<Record<string, string>>,
 ) => Promise<PublicAnswer>
 
-export const teamRoutes: Routes = (frame, withPerson) => {
-  const { operate } = frame
+export const teamRoutes: Routes = (frame) => {
+  const { operate, withPerson } = frame
   const show: ShowTeam = async (request, person, errors) => {
     const call = callOf(person, request)
     const query = new URLSearchParams(request.query)

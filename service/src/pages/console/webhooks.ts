@@ -37,7 +37,7 @@ import { type CreatorFact, readCreatorFact, creatorFacts } from './creator.ts'
 import {
   callOf,
   type Frame,
-  type GuestPages,
+  type Routes,
   readPage,
   may,
   problemsOf,
@@ -45,6 +45,7 @@ import {
   placeRoutes,
   textsWithRefusals,
   type Visitor,
+  createWithVisitor,
 } from './request.ts'
 import { texts } from './texts/index.ts'
 
@@ -495,9 +496,9 @@ async function rotate({ operate }: Frame, request: PublicRequest, person: Visito
   return page(request, 200, secretPage(person.view, { id, url, secret }))
 }
 
-export const webhookRoutes: GuestPages = (frame, withVisitor) => {
+export const webhookRoutes: Routes = (frame) => {
   const { operate } = frame
-  const route = placeRoutes(frame, withVisitor, 'webhooks')
+  const route = placeRoutes(frame, createWithVisitor(frame, frame.withPerson), 'webhooks')
   type Act = (request: PublicRequest, person: Visitor) => Promise<PublicAnswer>
   /** Creates the route of a form on the page of an endpoint. A refusal shows the page again. */
   const form = (name: string, act: Act): PublicRoute =>
