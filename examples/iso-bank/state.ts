@@ -1,19 +1,19 @@
 /** The bank's memory, which follows from the records of its journal alone. */
-import type {
-  BankAccount,
-  Book,
-  Entry,
-  FileFault,
-  FileKind,
-  OddityRecord,
-  Order,
-  Payment,
-  PaymentRecord,
-  Settings,
-  StatementRecord,
-  Treatment,
+import {
+  type BankAccount,
+  type Book,
+  type Entry,
+  type FileFault,
+  type FileKind,
+  type OddityRecord,
+  type Order,
+  type Payment,
+  type PaymentRecord,
+  type Settings,
+  type StatementRecord,
+  type Treatment,
+  settingsDefault,
 } from './model.ts'
-import { settingsDefault } from './model.ts'
 
 type PaymentOrder = Extract<Order, { readonly order: 'payment' }>
 export type Late = { readonly instructionId: string; readonly code: string; readonly short?: bigint }

@@ -6,7 +6,6 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { runInNewContext } from 'node:vm'
 import * as wire from '@partner-payments/wire'
-import { deliverySignature, readSigningKey, verifyingKeyText } from '@partner-payments/wire'
 import { Webhook } from 'standardwebhooks'
 import fc from 'fast-check'
 import { verifyWebhook, WebhookVerificationError, type WebhookVerificationReason } from './webhook.ts'
@@ -36,7 +35,7 @@ test('accepts signatures of the reference implementation and of the service', ()
   const raw = Buffer.from(secret.slice(6), 'base64')
   for (const signature of [
     referenceSignature(secret),
-    deliverySignature({ kind: 'v1', key: raw }, id, nowSeconds, body),
+    wire.deliverySignature({ kind: 'v1', key: raw }, id, nowSeconds, body),
   ]) {
     for (const rawBody of [body, Buffer.from(body)]) {
       const event = verifyWebhook(secret, headersOf(signature), rawBody, { nowSeconds })
@@ -252,11 +251,11 @@ test('accepts both schemes during a change of scheme, and either of two public k
   assert.equal(verificationOf([vectorFile.secret, vectorFile.publicKey], v1, text), true)
   assert.equal(verificationOf(vectorFile.publicKey, `${v1} ${v1a}`, text), true)
   const seed = generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(-32)
-  const next = readSigningKey(`whsk_${seed.toString('base64')}`)
-  const both = `${v1a} ${deliverySignature(next, vectorFile.id, vectorFile.timestamp, text)}`
-  assert.equal(verificationOf(verifyingKeyText(next), both, text), true)
-  assert.equal(verificationOf(verifyingKeyText(next), v1a, text), 'signature_invalid')
-  assert.equal(verificationOf([verifyingKeyText(next), vectorFile.publicKey], v1a, text), true)
+  const next = wire.readSigningKey(`whsk_${seed.toString('base64')}`)
+  const both = `${v1a} ${wire.deliverySignature(next, vectorFile.id, vectorFile.timestamp, text)}`
+  assert.equal(verificationOf(wire.verifyingKeyText(next), both, text), true)
+  assert.equal(verificationOf(wire.verifyingKeyText(next), v1a, text), 'signature_invalid')
+  assert.equal(verificationOf([wire.verifyingKeyText(next), vectorFile.publicKey], v1a, text), true)
 })
 
 test('rejects a changed or truncated Ed25519 signature, and a valid one after sixteen others', () => {
@@ -373,12 +372,12 @@ test('signs exactly as the service does', () => {
   const timestampSeconds = 1_767_225_600
   const { headers, body, publicKey } = signTestWebhook({ secret, privateKey, payload, timestampSeconds })
   const id = headers['webhook-id']
-  const keys = [readSigningKey(secret), readSigningKey(privateKey)]
+  const keys = [wire.readSigningKey(secret), wire.readSigningKey(privateKey)]
   assert.equal(
     headers['webhook-signature'],
-    keys.map((key) => deliverySignature(key, id, timestampSeconds, body)).join(' '),
+    keys.map((key) => wire.deliverySignature(key, id, timestampSeconds, body)).join(' '),
   )
-  assert.equal(publicKey, verifyingKeyText(readSigningKey(privateKey)))
+  assert.equal(publicKey, wire.verifyingKeyText(wire.readSigningKey(privateKey)))
 })
 
 test('the reference implementation of Standard Webhooks accepts the delivery', () => {

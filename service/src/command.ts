@@ -3,14 +3,7 @@ import { join } from 'node:path'
 import { compose } from './app/compose.ts'
 import { type Config, type Environment, readConfig } from './app/config.ts'
 import { createLog, type Log, systemClock } from './kernel/index.ts'
-import {
-  type ConfirmationPrompt,
-  checkCommand,
-  type CommandResult,
-  runOffline,
-  runOperatorCommand,
-  type Write,
-} from './operator/index.ts'
+import { type ConfirmationPrompt, type CommandResult, loadCommands, type Write } from './operator/index.ts'
 import { findRunningPostgres, migrate, requireMigrated } from './postgres/index.ts'
 import {
   acceptMasterKey,
@@ -31,10 +24,11 @@ export async function runCommand(
   env?: Environment,
   ask?: ConfirmationPrompt,
 ): Promise<void> {
-  const text = await checkCommand(args)
+  const commands = await loadCommands()
+  const text = commands.checkCommand(args)
   if (text !== undefined) return write(text)
   const config = readConfig({}, env)
-  const offline = await runOffline(args, config)
+  const offline = await commands.runOffline(args, config)
   if (offline !== undefined) return print(offline, write)
   // The command prints only its result or the reason of its failure.
   const log = createLog('silent')
@@ -67,7 +61,8 @@ async function runOnDatabase(args: readonly string[], context: Context): Promise
   await acceptMasterKey(db, config)
   const service = compose({ config, db, clock: systemClock, log, mailboxFolder: join(config.DATA_DIR, 'mailbox') })
   started.push({ name: 'announcements of work', ...service.announceWork() })
-  return runOperatorCommand(args, { service, db, config, databaseUrl: url }, ask)
+  const commands = await loadCommands()
+  return commands.runOperator(args, { service, db, config, databaseUrl: url }, ask)
 }
 
 async function print(result: CommandResult, write: Write): Promise<void> {

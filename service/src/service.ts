@@ -8,7 +8,7 @@ import type { SimulatedIdentity } from './app/people.ts'
 import type { Gateway } from './edge/gateway/index.ts'
 import { type Log, systemClock } from './kernel/index.ts'
 import { createObservability } from './edge/observability/index.ts'
-import { deskChanges } from './operator/index.ts'
+import { loadCommands } from './operator/index.ts'
 import { type Database, type EmbeddedPostgres, hasCluster } from './postgres/index.ts'
 import {
   answersRequests,
@@ -58,7 +58,9 @@ export async function startService(role: ServiceRole, context: Context): Promise
   )
   // The roles `gateway` and `api` have no desk.
   const hasDesk = role === 'serve' || role === 'worker'
-  const desk = hasDesk ? await service.desk(await deskChanges({ service, db, config, databaseUrl: url })) : undefined
+  const desk = hasDesk
+    ? await service.desk((await loadCommands()).deskChanges({ service, db, config, databaseUrl: url }))
+    : undefined
   const simulator = hasDesk ? service.identitySimulator() : undefined
   const opsPort = await listenForOperations(config, answersRequests(role), (host, port) =>
     observability.listen(host, port, { desk, identitySimulator: simulator?.listener }),

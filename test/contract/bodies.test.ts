@@ -1,8 +1,7 @@
 /** Invalid bodies, generated from the operations table for every operation with a body. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Call, JsonObject } from '../support/client.ts'
-import { success, textAt } from '../support/client.ts'
+import { type Call, type JsonObject, success, textAt } from '../support/client.ts'
 import { type Field, fieldsOf, spoiled, wrongValues } from '../support/fields.ts'
 import { useReceiver, useSharedService } from '../support/fixture.ts'
 import { assertProblem } from '../support/problem.ts'

@@ -1,8 +1,7 @@
 /** A test company that writes pain.001 and camt.055 by hand, so that the bank is tested without the connector. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { IsoBank } from '../../examples/iso-bank/bank.ts'
-import { accountsDefault } from '../../examples/iso-bank/bank.ts'
+import { type IsoBank, accountsDefault } from '../../examples/iso-bank/bank.ts'
 import { decimal } from '../../examples/iso-bank/write.ts'
 
 export type WantedPayment = {

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { commandNames, declarationOf, rolesOf } from '../../service/src/operator/declarations.ts'
-import { deskChanges } from '../../service/src/operator/index.ts'
+import { loadCommands } from '../../service/src/operator/index.ts'
 import { compose } from '../../service/src/app/compose.ts'
 import { readConfig } from '../../service/src/app/config.ts'
 import { createLog, systemClock } from '../../service/src/kernel/index.ts'
@@ -187,7 +187,8 @@ test('the desk omits empty fields and refuses options that its command does not 
   const config = readConfig({}, env)
   const { db } = service
   const parts = { config, db, clock: systemClock, log: createLog('silent'), mailboxFolder: folder }
-  const changes = await deskChanges({ service: compose(parts), db, config, databaseUrl: service.url })
+  const { deskChanges } = await loadCommands()
+  const changes = deskChanges({ service: compose(parts), db, config, databaseUrl: service.url })
   const fee = { partner: partner.partnerId, currency: 'EUR', fixed: '0.20' }
   await assert.rejects(changes.run(grace.signed.account, 'fee set', { ...fee, customer: 'C' }), {
     code: 'validation_failed',

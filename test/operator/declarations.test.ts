@@ -9,12 +9,12 @@ import { readdir, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
-import { accounts, verificationStates } from '@partner-payments/wire'
+import { accounts, payouts, recalls, verificationStates } from '@partner-payments/wire'
 import { ConfigError } from '../../service/src/app/config.ts'
 import { caseActions, dispositionsOf } from '../../service/src/cases/index.ts'
-import { paymentEnds, recallReasons } from '../../service/src/banks/files/index.ts'
+import { paymentEnds } from '../../service/src/banks/files/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
-import { feeRails, limitPeriods, limitScopes } from '../../service/src/payouts/controls/index.ts'
+import { feeRails } from '../../service/src/payouts/controls/index.ts'
 import { decidedKinds, staffRoles } from '../../service/src/people/staff/index.ts'
 import type { OptionValues, CommandOption } from '../../service/src/operator/declaration.ts'
 import {
@@ -285,9 +285,17 @@ suite('output generated from declarations', () => {
     const lists: Readonly<Record<string, readonly string[]>> = {
       'case propose action': caseActions,
       'case propose disposition': [...new Set(caseActions.flatMap(dispositionsOf))],
-      ...{ 'decider set kind': decidedKinds, 'payment end outcome': paymentEnds, 'bank recall reason': recallReasons },
-      ...{ 'payment recall reason': recallReasons, 'account block reason': accounts.stateReasons },
-      ...{ 'limit set scope': limitScopes, 'limit set period': limitPeriods, 'limit set state': verificationStates },
+      ...{
+        'decider set kind': decidedKinds,
+        'payment end outcome': paymentEnds,
+        'bank recall reason': recalls.recallReasons,
+      },
+      ...{ 'payment recall reason': recalls.recallReasons, 'account block reason': accounts.stateReasons },
+      ...{
+        'limit set scope': payouts.limitScopes,
+        'limit set period': payouts.limitPeriods,
+        'limit set state': verificationStates,
+      },
       ...{ 'gate set state': verificationStates, 'fee set rail': feeRails, 'staff invite role': staffRoles },
       ...{ 'staff role role': staffRoles, 'screening decide outcome': hitOutcomes },
       'screening decide disposition': (['un', 'countries'] as const).flatMap((source) =>

@@ -11,16 +11,16 @@ import { viewOf } from './console-pages.ts'
 
 /** `show` returns the page of a file, or the address of the bulk that was made of it. `send` presses its button. */
 export async function openBulkFiles(service: Service, caller: Caller) {
-  const { clock, idempotency, uploads, bulkPayouts: bulks } = service
-  const handlers = { ...beneficiariesRoutes(service.beneficiaries, idempotency), ...bulkPayoutsRoutes(bulks) }
+  const { clock, idempotency, uploads, bulkPayouts } = service
+  const handlers = { ...beneficiariesRoutes(service.beneficiaries, idempotency), ...bulkPayoutsRoutes(bulkPayouts) }
   const inProcess = {
     handlers: auditedHandlers(idempotency.keepAnswers(handlers as never), service.audit),
     ...{ clock, sandbox: true, itemRate: { perSecond: 10_000, burst: 10_000 } },
   }
-  const frame = { ...(await createOperate(inProcess)), uploads, bulks, clock }
   const person = { caller, user: { id: caller.serviceAccountId }, view: viewOf('en') }
-  const withPerson = async (_request: unknown, answer: (given: never) => unknown) => answer(person as never)
-  const routes = bulkDraftRoutes(frame as never, withPerson as never, withPerson as never)
+  const withMoney = async (_request: unknown, answer: (given: never) => unknown) => answer(person as never)
+  const frame = { ...(await createOperate(inProcess)), uploads, bulkPayouts, clock, withMoney }
+  const routes = bulkDraftRoutes(frame as never)
   const call = async (method: string, path: string, id: string, fields: Readonly<Record<string, string>> = {}) => {
     const route = routes.find(
       (each) => each.method === method && each.path === `/console/bulk-payouts/drafts/{id}${path}`,

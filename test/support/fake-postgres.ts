@@ -1,7 +1,6 @@
 /** A server that implements enough of PostgreSQL's protocol to answer every query with a version number. */
 import { once } from 'node:events'
-import { createServer, type Socket } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { createServer, type Socket, type AddressInfo } from 'node:net'
 
 const int32 = (value: number) => Buffer.from([value >>> 24, value >>> 16, value >>> 8, value])
 const int16 = (value: number) => Buffer.from([value >>> 8, value])

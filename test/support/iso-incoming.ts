@@ -14,7 +14,7 @@ import {
   defaultProfile,
 } from '../../service/src/iso20022/index.ts'
 import { dayMs, hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
-import { sql } from '../../service/src/postgres/index.ts'
+import { sql, useSnapshot } from '../../service/src/postgres/index.ts'
 import type { BankDeps, BankRules, Transport } from '../../service/src/banks/files/deps.ts'
 import {
   createFolderTransport,
@@ -25,7 +25,6 @@ import { createIncoming } from '../../service/src/banks/files/incoming.ts'
 import { createSubmit } from '../../service/src/banks/files/submit.ts'
 import type { Connector } from '../../service/src/rails/index.ts'
 import type { ReportLine } from '../../service/src/cases/reconciliation/index.ts'
-import { useSnapshot } from '../../service/src/postgres/index.ts'
 import { processBankNotifications } from '../../service/src/banks/settlement/index.ts'
 import type { Service } from './composition.ts'
 

@@ -42,7 +42,7 @@ export async function moveMoney(
   const sides = amount < 0n ? (['balance', settlement] as const) : ([settlement, 'balance'] as const)
   const common = { partnerId, currency: 'EUR' as const, partyId: partnerId, reference }
   const transfer = { ...common, debit: sides[0], credit: sides[1], amount: amount < 0n ? -amount : amount }
-  await db.transaction((tx) => ledger.enter(tx, singleEntry('bank', transfer, id)))
+  await db.transaction((tx) => ledger.enter(tx, { ...singleEntry('bank', transfer), id }))
 }
 
 /** Waits until all committed movements may be judged. */

@@ -1,7 +1,6 @@
 /** Assertions for problem responses. Interface document, Problem body; contract page, content type of errors. */
 import assert from 'node:assert/strict'
-import type { Answer, JsonObject } from './client.ts'
-import { listAt, textAt } from './client.ts'
+import { type Answer, type JsonObject, listAt, textAt } from './client.ts'
 
 export type ExpectedProblem = {
   readonly status: number

@@ -10,9 +10,8 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import ssh2 from 'ssh2'
+import ssh2, { type Attributes, type Connection, type SFTPWrapper } from 'ssh2'
 import { newKeyPair } from '../../examples/iso-bank/sftp.ts'
-import type { Attributes, Connection, SFTPWrapper } from 'ssh2'
 import type { SftpConfig } from '../../service/src/banks/files/transport/settings.ts'
 
 export const sftpOperations = [

@@ -3,13 +3,14 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { StaffRole } from '../../service/src/people/staff/index.ts'
 import type { JsonObject } from './client.ts'
 import type { Service } from './composition.ts'
 import { runOperator } from './operator.ts'
 import type { Environment } from './program.ts'
 import { codeOf, password, sendForm } from './team.ts'
 
-export type StaffRole = 'support' | 'compliance' | 'finance' | 'admin'
+export type { StaffRole }
 
 /** A person who has joined by the verbs, with the options by which a command acts for the person. */
 export async function joinedStaff(service: Service, folder: string, fullName: string, role: StaffRole) {

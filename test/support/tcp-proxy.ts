@@ -1,7 +1,6 @@
 /** A TCP proxy between processes and their database, which can cut or stall connections. */
 import { once } from 'node:events'
-import { connect, createServer, type Socket } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { connect, createServer, type Socket, type AddressInfo } from 'node:net'
 
 export type TcpProxy = {
   readonly port: number

@@ -44,6 +44,22 @@ function layerFinding(source: Source, at: number, here: string, there: string, l
   return [finding(source, at, `${here} (${names[high]}) imports ${there} (${names[low]})`)]
 }
 
+/** A file imports a path once: as a namespace or by one list. A default type cannot share a statement with other types. */
+export function checkImportedOnce(sources: readonly Source[]): readonly Finding[] {
+  return sources.flatMap((source) => {
+    const seen = new Set<string>()
+    return [...source.code.matchAll(/^import\b(?!\s+type\s+\w+\s+from\b)[^'"`;()]*?\bfrom\s*(?=['"])/gm)].flatMap(
+      (match) => {
+        const from = source.imports.find(({ at }) => at === match.index + match[0].length)?.from ?? ''
+        if (seen.has(from))
+          return [finding(source, match.index, `${from} is imported once, as a namespace or by one list`)]
+        seen.add(from)
+        return []
+      },
+    )
+  })
+}
+
 /** Declared imports within a layer that no file makes: the table says what is there. */
 export function unusedEdges(sources: readonly Source[], { edges }: Layers): readonly string[] {
   const used = new Set(

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import {
   checkCycles,
+  checkImportedOnce,
   checkPackages,
   checkPlaces,
   checkReach,
@@ -50,6 +51,7 @@ suite('imports', () => {
     assert.deepEqual(checkLayers(sources, layers), none))
   test('every declared import within a layer exists', () => assert.deepEqual(unusedEdges(sources, layers), none))
   test('the gateway and main import no module', () => assert.deepEqual(checkModulesUnseen(sources), none))
+  test('a file imports a path once', () => assert.deepEqual(checkImportedOnce(sources), none))
   test('imports have no cycles', () => assert.deepEqual(checkCycles(sources), none))
   test('the folders of service/src have no cycles', () => assert.deepEqual(checkTops(sources), none))
   test('a package is imported only where it is allowed', () => assert.deepEqual(checkPackages(sources), none))
@@ -138,6 +140,14 @@ suite('each import rule reports its violation', () => {
     ])
       assert.equal(layersOf(first, text).length, 1, text)
   })
+  test('two imports of a path', () => {
+    const count = (text: string) => checkImportedOnce(files({ 'service/src/ledger/service.ts': text })).length
+    assert.equal(count("import * as store from './store.ts'\nimport type { Row } from './store.ts'"), 1)
+    assert.equal(count("import { a } from './store.ts'\nimport {\n  b,\n} from './store.ts'"), 1)
+    assert.equal(count("import { a } from './store.ts'\nexport { a } from './store.ts'"), 0)
+    assert.equal(count("import type Typebox from 'typebox'\nimport type { TSchema } from 'typebox'"), 0)
+  })
+
   test('text that only looks like an import is not counted', () => {
     for (const text of [
       "// import { x } from '../../kernel/ids.ts'",

@@ -1,5 +1,7 @@
 /** Every export, verb and problem code of the service is used by code that is not a test. */
-import { finding, type Finding, isTest, type Source } from './source.ts'
+import { dirname } from 'node:path'
+import { placeOf, resolve } from './places.ts'
+import { finding, type Finding, type Import, isTest, type Source } from './source.ts'
 
 /** Programs that Node starts by their path: their exports have no importer. */
 const isProgram = ({ path }: Source): boolean => /(?:\/main|\/child|-child|\/thread)\.ts$/.test(path)
@@ -10,32 +12,31 @@ const isUser = (source: Source): boolean => !isTest(source) && !source.path.star
 const declaration = /^export\s+(?:async\s+)?(const|let|function\*?|class|type|interface)\s+(\w+)/gm
 const occurrences = (code: string, name: string): number => code.match(new RegExp(`\\b${name}\\b`, 'g'))?.length ?? 0
 
-/** The names that a source imports or re-exports, without aliases; `*` for a whole module. */
-function importedNames(source: Source, reExports: boolean): readonly string[] {
-  return source.imports.flatMap(({ names, at }) => {
-    const start = source.code.lastIndexOf('\n', source.code.lastIndexOf('{', at)) + 1
-    const isReExport = /^export\b/.test(source.code.slice(start)) || /^export\b/.test(names)
-    if (isReExport !== reExports) return []
-    return [...names.matchAll(/\b(?!type\b|as\b)(\w+)(?:\s+as\s+\w+)?/g)].map((match) => match[1] ?? '')
-  })
+function isReExport({ code }: Source, { names, at }: Import): boolean {
+  const start = code.lastIndexOf('\n', code.lastIndexOf('{', at)) + 1
+  return /^export\b/.test(code.slice(start)) || /^export\b/.test(names)
 }
+
+/** The names of an import, without aliases. */
+const namesIn = (names: string): readonly string[] =>
+  [...names.matchAll(/\b(?!type\b|as\b)(\w+)(?:\s+as\s+\w+)?/g)].map((match) => match[1] ?? '')
+
+/** The names that a source imports. */
+const importedNames = (source: Source): readonly string[] =>
+  source.imports.filter((each) => !isReExport(source, each)).flatMap(({ names }) => namesIn(names))
 
 /** Names that code reaches through a namespace: `store.insertPayouts`, `wire.Role`, `(await import('./desk.ts')).composeDesk`. */
 const memberNames = (source: Source): readonly string[] =>
-  [...source.code.matchAll(/(?:\b[a-z]\w*|\bawait import\([^()]*\)\))\.(\w+)/g)].map((match) => match[1] ?? '')
+  [...source.code.matchAll(/(?:\b[a-z]\w*|\bawait \w+\([^()]*\)\))\.(\w+)/g)].map((match) => match[1] ?? '')
 
 /**
  * An export is imported by a file that is not a test. Two kinds may stay without: a value that its own file uses and a
  * test looks at, and what names a part of an exported signature (types, and the constants of the contract in wire/).
  */
 export function checkExports(sources: readonly Source[]): readonly Finding[] {
-  const users = new Set(
-    sources.filter(isUser).flatMap((source) => [...importedNames(source, false), ...memberNames(source)]),
-  )
+  const users = new Set(sources.filter(isUser).flatMap((source) => [...importedNames(source), ...memberNames(source)]))
   const inTests = new Set(
-    sources
-      .filter((source) => !isUser(source))
-      .flatMap((source) => [...importedNames(source, false), ...memberNames(source)]),
+    sources.filter((source) => !isUser(source)).flatMap((source) => [...importedNames(source), ...memberNames(source)]),
   )
   return sources
     .filter((source) => isService(source) && !isProgram(source))
@@ -49,6 +50,34 @@ export function checkExports(sources: readonly Source[]): readonly Finding[] {
         const what = usedHere ? 'is exported and imported by nothing' : 'is used by tests only, or by nothing'
         return [finding(source, match.index, `${name} ${what}`)]
       }),
+    )
+}
+
+/** True outside the folder of an `index.ts`. A place within that folder is outside. */
+const isOutside = (path: string, index: string): boolean =>
+  !path.startsWith(`${dirname(index)}/`) || placeOf(path)?.home !== placeOf(index)?.home
+
+/** A name that an `index.ts` passes on is read outside its folder, if only by a test. */
+export function checkPassedOn(sources: readonly Source[]): readonly Finding[] {
+  const read = new Map<string, Set<string>>()
+  for (const source of sources)
+    for (const { from, names } of source.imports) {
+      const index = resolve(source.path, from)
+      if (index === undefined || !isOutside(source.path, index)) continue
+      // Of a namespace, and of an import at run time, any word of the file may be a name.
+      const found = /^\s*(?:\*|$)/.test(names) ? (source.code.match(/\w+/g) ?? []) : namesIn(names)
+      read.set(index, new Set([...(read.get(index) ?? []), ...found]))
+    }
+  return sources
+    .filter((source) => /^service\/src\/.*\/index\.ts$/.test(source.path))
+    .flatMap((source) =>
+      source.imports
+        .filter((each) => isReExport(source, each))
+        .flatMap(({ names, at }) =>
+          namesIn(names.slice(names.lastIndexOf('{') + 1).replaceAll(/\w+\s+as\s+(?=\w)/g, ''))
+            .filter((name) => !read.get(source.path)?.has(name))
+            .map((name) => finding(source, at, `${name} is passed on and read by nothing outside the folder`)),
+        ),
     )
 }
 

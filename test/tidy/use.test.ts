@@ -3,13 +3,15 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { problems } from '@partner-payments/wire'
 import { type Finding, readSources, type Source, scan } from './source.ts'
-import { checkExports, checkProblemCodes, checkVerbs } from './use-rules.ts'
+import { checkExports, checkPassedOn, checkProblemCodes, checkVerbs } from './use-rules.ts'
 
 const sources = readSources()
 const none: readonly Finding[] = []
 
 suite('use', () => {
   test('every export is imported by code that is not a test', () => assert.deepEqual(checkExports(sources), none))
+  test('every name that an index.ts passes on is read outside its folder', () =>
+    assert.deepEqual(checkPassedOn(sources), none))
   test('every verb is called by code that is not a test', () => assert.deepEqual(checkVerbs(sources), none))
   test('every problem code is raised', () => assert.deepEqual(checkProblemCodes(sources, Object.keys(problems)), none))
 })
@@ -33,6 +35,16 @@ suite('each rule of use reports its violation', () => {
     assert.equal(count({ [own]: usedHere }), 1, 'the export is not needed')
     assert.equal(count({ [own]: usedHere, [aTest]: "import { a } from './a.ts'" }), 0)
     assert.equal(count({ [own]: 'export type A = 1\nexport type B = A' }), 1)
+  })
+
+  test('names that are passed on', () => {
+    const count = (path: string, use: string) =>
+      checkPassedOn(files({ 'service/src/ledger/index.ts': "export { a, type B } from './a.ts'", [path]: use })).length
+    assert.equal(count(other, "import { a, type B } from './index.ts'"), 2)
+    assert.equal(count('service/src/ledger/integrity/index.ts', "import { a } from '../index.ts'"), 1)
+    assert.equal(count('test/a.test.ts', "import { a as own, type B } from '../service/src/ledger/index.ts'"), 0)
+    assert.equal(count('test/a.ts', "const { a } = await import('../service/src/ledger/index.ts')"), 1)
+    assert.equal(count('test/a.ts', "import * as own from '../service/src/ledger/index.ts'\nown.a"), 1)
   })
 
   test('verbs', () => {

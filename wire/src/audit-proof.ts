@@ -2,11 +2,9 @@
  * The hashes of the audit log, and the proof that a record is under a signed head. A partner can verify a proof with this file alone.
  * Tree and paths: `merkle.ts`. Signature: Ed25519 (RFC 8032).
  */
-import { createPublicKey, hash, verify } from 'node:crypto'
+import { createPublicKey, verify } from 'node:crypto'
 import { findApprovalFaults, type SignedApproval } from './approvals.ts'
-import { isInTree, leafHash } from './merkle.ts'
-
-const sha256 = (...parts: readonly Uint8Array[]): Buffer => hash('sha256', Buffer.concat(parts), 'buffer')
+import { isInTree, leafHash, sha256 } from './merkle.ts'
 
 const linkPrefix = Buffer.of(2)
 

@@ -1,5 +1,5 @@
 /** Many payouts in one request. All operations are extensions. */
-import { FiatPayoutCreate, PayoutReject, PayoutStatus } from './payouts.ts'
+import { FiatPayoutCreate, payoutProblem, PayoutReject, PayoutStatus } from './payouts.ts'
 import {
   Amount,
   Currency,
@@ -102,13 +102,6 @@ export const BulkPayoutQuery = closed({
   ...pageQuery,
 })
 
-const BulkProblem = closed({
-  code: described(Type.String(), 'The code of the refusal, as `POST /v1/payouts/fiat` answers it.', {
-    examples: ['insufficient_funds'],
-  }),
-  detail: described(Type.String(), 'Explanation of the refusal, in one sentence.'),
-})
-
 export const BulkPayoutItem = closed({
   position: described(Type.Integer(), 'Place in the request, from 0.'),
   idempotencyKey: described(Type.String(), 'The idempotency key of the payout.'),
@@ -135,7 +128,7 @@ export const BulkPayoutItem = closed({
     optional(Type.String()),
     'Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. Only if the payout is accepted.',
   ),
-  problem: described(optional(BulkProblem), 'Refusal of the payout. Absent if it is accepted.'),
+  problem: described(optional(payoutProblem), 'Refusal of the payout. Absent if it is accepted.'),
 })
 export const BulkPayoutItems = closed({
   data: described(
@@ -167,7 +160,7 @@ export const BulkPayoutReject = closed({ payouts: waitingCount, reason: PayoutRe
 
 const BulkNotDecided = closed({
   payoutId: described(Uuid, 'The payout that still waits, or was decided by another request.'),
-  problem: described(BulkProblem, 'Reason why the payout was not decided.'),
+  problem: described(payoutProblem, 'Reason why the payout was not decided.'),
 })
 export const BulkPayoutDecided = closed({
   payouts: described(Type.Integer(), 'Number of payouts decided.'),

@@ -27,6 +27,7 @@ import {
   singleLine,
   text,
   colourPattern,
+  meaningsText,
 } from './shapes.ts'
 import { PayoutStatus } from './payouts.ts'
 import { currencySums } from './transactions.ts'
@@ -205,12 +206,7 @@ export const CheckoutSession = closed({
     Type.String(),
     'Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`.',
   ),
-  status: described(
-    oneOf(checkoutStatuses),
-    Object.entries(statusMeanings)
-      .map(([status, meaning]) => `\`${status}\`: ${meaning}.`)
-      .join(' '),
-  ),
+  status: described(oneOf(checkoutStatuses), meaningsText(statusMeanings)),
   url: described(
     Type.String(),
     'Address of the payment page. Send the payer there. Everyone who has the link sees the payment.',

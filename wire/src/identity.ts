@@ -15,6 +15,7 @@ import {
   optional,
   page,
   pageQuery,
+  meaningsText,
 } from './shapes.ts'
 
 export const identityKinds = ['Document', 'Address', 'Company'] as const
@@ -35,9 +36,6 @@ const statusMeanings = {
 } as const
 export const identityStatuses = Object.keys(statusMeanings) as [keyof typeof statusMeanings]
 export type IdentityStatus = keyof typeof statusMeanings
-const statusText = Object.entries(statusMeanings)
-  .map(([status, meaning]) => `\`${status}\`: ${meaning}.`)
-  .join(' ')
 
 export const identityDocuments = [
   'Passport',
@@ -91,7 +89,7 @@ export const IdentityVerification = closed({
   id: described(Uuid, 'Identifies the verification.'),
   customerGuid: described(Uuid, 'The `guid` of the customer.'),
   kinds: described(Type.Array(oneOf(identityKinds)), `The proofs that are asked for. ${kindText}`),
-  status: described(oneOf(identityStatuses), statusText),
+  status: described(oneOf(identityStatuses), meaningsText(statusMeanings)),
   reason: described(
     optional(oneOf(identityReasons)),
     'Reason why it was declined or has failed. `RequestRefused`: the provider refused the request. `ProviderUnavailable`: it did not answer for a day. Absent otherwise.',

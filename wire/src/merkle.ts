@@ -1,7 +1,7 @@
 /** Merkle trees: RFC 9162, section 2.1 (SHA-256, 0x00 before leaves, 0x01 before nodes). */
 import { hash } from 'node:crypto'
 
-const sha256 = (...parts: readonly Uint8Array[]): Buffer => hash('sha256', Buffer.concat(parts), 'buffer')
+export const sha256 = (...parts: readonly Uint8Array[]): Buffer => hash('sha256', Buffer.concat(parts), 'buffer')
 
 const prefixes = { leaf: Buffer.of(0), node: Buffer.of(1) } as const
 

@@ -24,7 +24,6 @@ import { usersOperations } from './operations/users.ts'
 import { walletsOperations } from './operations/wallets.ts'
 import { webhooksOperations } from './operations/webhooks.ts'
 import type { ExampleValue } from './operations/example.ts'
-import { type Permission, tags } from './operations/operation.ts'
 import { closed, type Static, type TSchema } from './shapes.ts'
 
 export {
@@ -36,6 +35,7 @@ export {
   idempotencyKeyPlace,
   type Operation,
   type Permission,
+  permissions,
   type RequestAudit,
   operationAudit,
   type Tag,
@@ -119,9 +119,6 @@ export type BodyOf<K extends OperationId> = Operations[K] extends { bodyOptional
   ? Shape<Operations[K], 'body'> | undefined
   : Shape<Operations[K], 'body'>
 export type ResponseOf<K extends OperationId> = Shape<Operations[K], 'response'>
-
-/** Contract page, Silences: one read and one write permission per operation group. */
-export const permissions: readonly Permission[] = tags.flatMap((tag) => [`${tag}:read`, `${tag}:write`] as const)
 
 /** The schema for an operation that declares no body or no query: an object without fields. */
 export const NoFields = closed({})

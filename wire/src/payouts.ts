@@ -20,6 +20,7 @@ import {
   page,
   singleLine,
   pageQuery,
+  meaningsText,
 } from './shapes.ts'
 import { currencySums, Hold, rails } from './transactions.ts'
 import { verificationStates } from './verification.ts'
@@ -314,12 +315,7 @@ const documented = {
     Type.String(),
     'Reference of the transaction. Find the payment by it at `GET /v1/transactions/{reference}`.',
   ),
-  status: described(
-    PayoutStatus,
-    `${Object.entries(payoutStatusMeanings)
-      .map(([status, meaning]) => `\`${status}\`: ${meaning}.`)
-      .join(' ')}`,
-  ),
+  status: described(PayoutStatus, meaningsText(payoutStatusMeanings)),
 }
 /** Interface document, Fiat payout: response body. */
 export const FiatPayout = closed(documented)
@@ -409,6 +405,12 @@ export const PayoutReject = closed({
   reason: described(singleLine(140), 'Reason for the rejection, for your own records. 1 to 140 characters.', {
     examples: ['The invoice has already been paid.'],
   }),
+})
+export const payoutProblem = closed({
+  code: described(Type.String(), 'The code of the refusal, as `POST /v1/payouts/fiat` answers it.', {
+    examples: ['insufficient_funds'],
+  }),
+  detail: described(Type.String(), 'Explanation of the refusal, in one sentence.'),
 })
 export const PayoutPage = page(PayoutRecord)
 export const limitScopes = ['partner', 'customer', 'beneficiary'] as const

@@ -11,10 +11,12 @@ import {
   oneOf,
   optional,
   singleLine,
+  meaningsText,
 } from './shapes.ts'
 
 /** ISO 20022, ExternalCancellationReason1Code, as SEPA accepts them from the payer. */
 export const recallReasons = ['DUPL', 'TECH', 'FRAD', 'CUST', 'AC03', 'AM09'] as const
+export type RecallReason = (typeof recallReasons)[number]
 export const recallStatuses = ['Requested', 'Sent', 'Accepted', 'Refused', 'Expired'] as const
 
 /** The meaning of each status of a recall, in the order of its life. */
@@ -25,9 +27,6 @@ const statusMeanings: Readonly<Record<(typeof recallStatuses)[number], string>> 
   Refused: 'the recipient keeps the money; `answer` says why',
   Expired: 'no answer came in time. A late answer still counts',
 }
-const statusText = Object.entries(statusMeanings)
-  .map(([status, meaning]) => `\`${status}\`: ${meaning}.`)
-  .join(' ')
 
 export const PayoutRecallCreate = closed({
   reason: described(
@@ -49,7 +48,7 @@ export const PayoutRecall = closed({
   payoutReference: described(Type.String(), 'The `reference` of the payout.'),
   reason: described(oneOf(recallReasons), 'The reason that you gave.'),
   text: described(optional(Type.String()), 'The text that you gave. Absent without one.'),
-  status: described(oneOf(recallStatuses), statusText),
+  status: described(oneOf(recallStatuses), meaningsText(statusMeanings)),
   amount: described(Amount, 'Amount of the payout, in major units of `currency`.'),
   currency: described(Currency, 'Currency of the payout, ISO 4217 alpha-3.'),
   requestedAt: described(Timestamp, 'Time of the request.'),

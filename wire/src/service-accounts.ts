@@ -1,5 +1,5 @@
 /** Service accounts: the credentials by which programs of a partner sign requests. Extensions. */
-import { type Permission, tags } from './operations/operation.ts'
+import { permissions } from './operations/operation.ts'
 import {
   Timestamp,
   Type,
@@ -26,8 +26,7 @@ const publicKeyCharsMax = 2000
 
 export const serviceAccountStatuses = ['Active', 'Expired', 'Revoked'] as const
 
-const permissionNames: readonly Permission[] = tags.flatMap((tag) => [`${tag}:read`, `${tag}:write`] as const)
-const Permissions = Type.Array(oneOf(permissionNames), { minItems: 1, uniqueItems: true })
+const Permissions = Type.Array(oneOf(permissions), { minItems: 1, uniqueItems: true })
 const Addresses = Type.Array(text(50, { examples: ['203.0.113.0/24'] }), {
   maxItems: allowedAddressesMax,
   uniqueItems: true,

@@ -35,6 +35,12 @@ export const described = <T extends TSchema>(
   options: Record<string, unknown> = {},
 ): T => Type.With(schema, { description, ...options }) as unknown as T
 
+/** Describes a status by the meanings of its values. */
+export const meaningsText = (meanings: Readonly<Record<string, string>>): string =>
+  Object.entries(meanings)
+    .map(([status, meaning]) => `\`${status}\`: ${meaning}.`)
+    .join(' ')
+
 /** An object that refuses unknown fields instead of ignoring them. */
 export const closed = <T extends TProperties>(properties: T, options: Record<string, unknown> = {}) =>
   Type.Object(properties, { additionalProperties: false, ...options })

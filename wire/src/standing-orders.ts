@@ -1,5 +1,5 @@
 /** Payouts that repeat by a schedule. All operations are extensions. */
-import { duplicateRules, PayoutNoteUpdate } from './payouts.ts'
+import { duplicateRules, PayoutNoteUpdate, payoutProblem } from './payouts.ts'
 import {
   Amount,
   CalendarDate,
@@ -147,13 +147,6 @@ export const StandingOrderSums = currencySums({
   amount: 'Sum of what each order pays once, in major units of `currency`.',
 })
 
-const ExecutionProblem = closed({
-  code: described(Type.String(), 'The code of the refusal, as `POST /v1/payouts/fiat` answers it.', {
-    examples: ['insufficient_funds'],
-  }),
-  detail: described(Type.String(), 'Explanation of the refusal, in one sentence.'),
-})
-
 export const StandingOrderExecution = closed({
   id: described(Uuid, 'Identifies the execution.'),
   date: described(CalendarDate, 'Date of the schedule. An order has one execution for a date.'),
@@ -168,7 +161,7 @@ export const StandingOrderExecution = closed({
     optional(Type.String()),
     'Reference of the transaction: follow it at `GET /v1/transactions/{reference}`. Only if the payout is made.',
   ),
-  problem: described(optional(ExecutionProblem), 'Refusal of the last attempt. Absent if none was.'),
+  problem: described(optional(payoutProblem), 'Refusal of the last attempt. Absent if none was.'),
   createdAt: described(Timestamp, 'Time of the first attempt, or of the decision to skip it.'),
   updatedAt: described(Timestamp, 'Time of the last change.'),
 })

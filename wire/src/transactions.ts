@@ -23,6 +23,7 @@ import {
   singleLine,
   text,
   timeInput,
+  meaningsText,
 } from './shapes.ts'
 
 export const transactionCategories = ['Deposit', 'Withdrawal', 'Conversion'] as const
@@ -163,9 +164,6 @@ export const transactionStatusMeanings: Readonly<Record<TransactionStatus, strin
   Cancelled: 'cancelled before it was sent. Final',
   Expired: 'not funded in time. Final',
 }
-const statusText = Object.entries(transactionStatusMeanings)
-  .map(([status, meaning]) => `\`${status}\`: ${meaning}.`)
-  .join(' ')
 
 export const TimelineEntry = closed({
   createdAt: described(Timestamp, 'Time of the step.'),
@@ -190,7 +188,7 @@ export const Transaction = closed({
   ),
   method: described(oneOf(transactionMethods), '`Fiat`: a bank payment. `Token`: a transfer of tokens.'),
   partyType: described(oneOf(partyTypes), 'Whether the transaction is of a customer or of the partner itself.'),
-  status: described(oneOf(transactionStatuses), statusText),
+  status: described(oneOf(transactionStatuses), meaningsText(transactionStatusMeanings)),
   type: described(oneOf(transactionTypes), 'Precise kind of the transaction, for bookkeeping.'),
   errorKey: described(optional(oneOf(errorKeys)), 'Reason of the failure. Absent if the transaction has not failed.'),
   rail: described(optional(oneOf(rails)), 'Payment rail. Absent until one is chosen.'),

@@ -15,7 +15,6 @@ export {
 } from './credentials.ts'
 export {
   createNonceBatcher,
-  type ConsumedNonce,
   sealedApiSecrets,
   sealedPartnerNames,
   type Access,

@@ -4,7 +4,6 @@ import { notFound, type PageRequest, Refusal } from '../kernel/api/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { IssuedCredential, IssueRequest } from './credentials.ts'
-import { type Issuer, issuerOf } from './store.ts'
 import * as store from './store.ts'
 
 export type ListedPartner = store.ListedPartnerRow & {
@@ -26,7 +25,7 @@ type Rotation = {
   readonly oldExpiresAt: Date
   readonly publicKeyPem?: string
   /** The person or key that rotates the service account. Absent: the operator. */
-  readonly issuer?: Issuer | undefined
+  readonly issuer?: store.Issuer | undefined
 }
 
 export type AccessManagement = {
@@ -53,7 +52,7 @@ export type AccessManagement = {
   /** Reads a service account. Refuses: not_found. */
   readonly serviceAccount: (tx: Tx, partnerId: string, id: string) => Promise<ListedCredential>
   /** Reads who created a service account. Undefined: the operator, or no account has the id. */
-  readonly issuerOf: typeof issuerOf
+  readonly issuerOf: typeof store.issuerOf
   /** Counts the partner's service accounts that can sign requests, without impersonation sessions. */
   readonly activeServiceAccounts: (tx: Tx, partnerId: string) => Promise<number>
   /** Locks an active service account until the end of the transaction. Refuses: not_found. */
@@ -122,7 +121,7 @@ export function createManagement(deps: {
       const { partnerId, serviceAccountId, expiresAt } = row
       if (expiresAt !== null) onExpiring?.(tx, { partnerId, serviceAccountId, expiresAt })
     },
-    issuerOf,
+    issuerOf: store.issuerOf,
     issuedBy: store.issuedBy,
     partnerNames: store.partners,
     namesOf: store.partnerNamesById,

@@ -2,7 +2,7 @@
  * Pure: the formats of API keys, tokens of public links, nonces and timestamps. A key or token contains the partner's
  * id, so that the service finds the shard without a global index.
  */
-import { randomBytes } from '../kernel/index.ts'
+import { randomBytes, isUuid } from '../kernel/index.ts'
 import { createPublicKey } from 'node:crypto'
 
 const prefix = 'pk_'
@@ -41,7 +41,6 @@ function partnerIn(encoded: string): string {
 
 /** The spellings of a GUID: with or without hyphens, in braces, in parentheses, or without. */
 const guid = /^(?:\{(?<b>[0-9a-f-]{36})\}|\((?<p>[0-9a-f-]{36})\)|(?<h>[0-9a-f-]{36})|(?<n>[0-9a-f]{32}))$/i
-const hyphenated = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /** Normalizes every spelling of a GUID to 32 lower-case hexadecimal digits. Undefined: the text is not a GUID. */
 export function readNonce(text: string): string | undefined {
@@ -49,7 +48,7 @@ export function readNonce(text: string): string | undefined {
   if (!groups) return undefined
   if (groups['n']) return groups['n'].toLowerCase()
   const inner = groups['b'] ?? groups['p'] ?? groups['h'] ?? ''
-  return hyphenated.test(inner) ? inner.replaceAll('-', '').toLowerCase() : undefined
+  return isUuid(inner) ? inner.replaceAll('-', '').toLowerCase() : undefined
 }
 
 /** Reports whether the text is a Unix time in seconds. Milliseconds have 13 digits until the year 2286. */

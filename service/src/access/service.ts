@@ -1,7 +1,7 @@
 /** The operations of access. */
 import { type Permission, permissions as allPermissions } from '@partner-payments/wire'
 import { type Caller, type Nonce, type OpenNonce, Refusal } from '../kernel/api/index.ts'
-import { after, type Clock, minuteMs, newId, nilId, partnerKey, type Sealer } from '../kernel/index.ts'
+import { after, type Clock, minuteMs, newId, nilId, partnerKey, type Sealer, tokenHash } from '../kernel/index.ts'
 import {
   type Batcher,
   type BatcherOptions,
@@ -22,7 +22,6 @@ import {
 } from './credentials.ts'
 import { type AccessManagement, createManagement, type OnExpiring } from './management.ts'
 import * as store from './store.ts'
-import { createHash } from 'node:crypto'
 import { linkTokenPartner, newLinkToken } from './rules.ts'
 
 export type Access = NonceRegister &
@@ -174,7 +173,6 @@ type Support = {
 }
 
 const codeMs = 2 * minuteMs
-const tokenHash = (token: string): Buffer => createHash('sha256').update(token).digest()
 
 function createSupport({ db, clock }: { readonly db: Database; readonly clock: Clock }): Support {
   const findSession = async (tx: Tx, token: string): Promise<SupportSession | undefined> => {

@@ -13,13 +13,12 @@
  * assigned one free IBAN in its own transaction, first from a pool of the partner, then from a shared pool. An assigned
  * IBAN is never free again.
  */
-export { type Cancellations, createCancellations, type AccountRef, recordFreeze } from './states.ts'
+export { createCancellations, type AccountRef, recordFreeze } from './states.ts'
 export { createMonitors, monitorRoutes, type Monitors, renderMonitorMail } from './monitors/index.ts'
-export { accountJobs, type Accounts, createAccounts, type CustomerAccount } from './service.ts'
+export { accountJobs, type Accounts, createAccounts } from './service.ts'
 export { accountsRoutes } from './routes.ts'
-export { type BadLine, poolNameForm, IbanFileProblem, type ImportedFile, type PoolLevel } from './imported.ts'
+export { type BadLine, poolNameForm, IbanFileProblem, type ImportedFile } from './imported.ts'
 
-export type { Issuer } from './rules.ts'
 export type { DailyBalances } from './statements.ts'
 
 export type { StateChange } from './store.ts'

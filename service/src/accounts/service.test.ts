@@ -18,9 +18,8 @@ import { createScreening } from '../screening/index.ts'
 import { requireDecider, judgeDeciders } from '../people/staff/index.ts'
 import { createCustomers } from '../parties/customers/index.ts'
 import { createTransactions } from '../transactions/index.ts'
-import { accountsRoutes, createAccounts, type Issuer } from './index.ts'
-import { defaultIssuers } from './rules.ts'
-import { blockSize } from './rules.ts'
+import { accountsRoutes, createAccounts } from './index.ts'
+import { blockSize, defaultIssuers, type Issuer } from './rules.ts'
 
 const clock = createManualClock(new Date('2026-03-01T12:00:00.000Z'))
 const ledger = createLedger({ clock, segregates: false, holds: async () => [] })

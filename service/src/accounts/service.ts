@@ -25,7 +25,6 @@ import { type Cancellations, createStates, type States, type StatesDeps } from '
 import { createStatements, type Statements, type StatementsDeps } from './statements.ts'
 import * as store from './store.ts'
 import { createTransfers, type Transfers, type TransfersDeps } from './transfers.ts'
-import { cancellationsDue, findIssuedIbans } from './store.ts'
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
 import type { Monitors } from './monitors/index.ts'
 
@@ -63,7 +62,7 @@ export type Accounts = Statements &
      */
     readonly ownIbans: {
       readonly mayHave: (iban: string) => boolean
-      readonly among: typeof findIssuedIbans
+      readonly among: typeof store.findIssuedIbans
     }
     /** Pools of IBANs from a bank's file, for operator commands and the worker. */
     readonly pools: ImportedPools
@@ -195,7 +194,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     ownIbans: {
       mayHave: (iban) =>
         findIssuer(issuers, iban) !== undefined || poolCountries.some((country) => iban.startsWith(country)),
-      among: findIssuedIbans,
+      among: store.findIssuedIbans,
     },
     ownersOf: async (tx, ibans) =>
       new Map((await store.findOwners(tx, ibans)).map(({ iban, ...owner }) => [iban, owner])),
@@ -230,7 +229,7 @@ export const accountJobs = ({
 }): readonly Job[] => [
   defineJob({
     name: 'accounts.cancellations',
-    due: cancellationsDue,
+    due: store.cancellationsDue,
     run: cancellations.step,
     age: { queue: 'cancellations', since: cancellations.oldestBlock },
   }),

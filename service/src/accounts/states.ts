@@ -8,8 +8,6 @@ import { type AccountState, blocksOutbound, type Ledger } from '../ledger/index.
 import type { Database, Tx } from '../postgres/index.ts'
 import type { FrozenSubject } from '../screening/index.ts'
 import type { Customers } from '../parties/customers/index.ts'
-import { readIbans } from './store.ts'
-import * as cancellations from './store.ts'
 import * as store from './store.ts'
 
 /** A balance, or the account of a customer by its guid or service id. */
@@ -28,18 +26,18 @@ export type States = {
       readonly partnerId: string
       readonly account: AccountRef
       readonly state: AccountState
-      readonly reason: cancellations.StateReason
+      readonly reason: store.StateReason
       readonly note: string
       readonly staff: string
     },
-  ) => Promise<cancellations.StateChange | undefined>
+  ) => Promise<store.StateChange | undefined>
   /** Lists state changes, newest first. An unknown customer has none. Refuses: validation_failed (cursor). */
   readonly stateChanges: (
     partnerId: string,
     query: QueryOf<'listAccountStateChanges'>,
-  ) => Promise<Page<cancellations.StateChange>>
+  ) => Promise<Page<store.StateChange>>
   /** Lists the last change of each account that is not active, oldest first. */
-  readonly notActive: (tx: Tx, partnerId: string) => Promise<readonly cancellations.StateChange[]>
+  readonly notActive: (tx: Tx, partnerId: string) => Promise<readonly store.StateChange[]>
 }
 
 export type StatesDeps = {
@@ -88,12 +86,12 @@ export function createStates({ db, clock, cursors, customers, ledger, closeIbans
       await cancelOrRefuse(tx, partnerId, of, fromState, state, clock.now())
       if (fromState === state) return undefined
       const row = { id: newId(), ...of, fromState, toState: state, reason, note, staff, changedAt: clock.now() }
-      await cancellations.insertStateChange(tx, partnerId, row)
+      await store.insertStateChange(tx, partnerId, row)
       if (state === 'Closed' && row.customerId !== null)
         await closeIbans(
           tx,
           partnerId,
-          (await readIbans(tx, partnerId, row.customerId)).map(({ iban }) => iban),
+          (await store.readIbans(tx, partnerId, row.customerId)).map(({ iban }) => iban),
         )
       return row
     },
@@ -104,10 +102,10 @@ export function createStates({ db, clock, cursors, customers, ledger, closeIbans
       const customerId = ref === undefined ? null : await customers.resolveId(db, partnerId, ref)
       if (customerId === undefined) return cursors.page(list, request, [])
       const of = { customerId, currency }
-      const rows = await cancellations.stateChanges(db, partnerId, of, request.afterId, request.limit + 1)
+      const rows = await store.stateChanges(db, partnerId, of, request.afterId, request.limit + 1)
       return cursors.page(list, request, rows)
     },
-    notActive: cancellations.accountsNotActive,
+    notActive: store.accountsNotActive,
   }
 }
 
@@ -118,15 +116,15 @@ export function createStates({ db, clock, cursors, customers, ledger, closeIbans
 async function cancelOrRefuse(
   tx: Tx,
   partnerId: string,
-  of: cancellations.BlockedAccount,
+  of: store.BlockedAccount,
   fromState: AccountState,
   state: AccountState,
   now: Date,
 ): Promise<void> {
   if (blocksOutbound(state)) {
     const row = { id: newId(), ...of, blockedAt: now, dueAt: after(now, cancellationLeaseMs) }
-    await cancellations.insertCancellation(tx, partnerId, row)
-  } else if (blocksOutbound(fromState) && (await cancellations.hasCancellation(tx, partnerId, of)))
+    await store.insertCancellation(tx, partnerId, row)
+  } else if (blocksOutbound(fromState) && (await store.hasCancellation(tx, partnerId, of)))
     throw new Refusal(
       'account_blocked',
       'Payouts that had not begun when the account was blocked are still being cancelled. Repeat the change in a few seconds.',
@@ -150,9 +148,9 @@ export async function recordFreeze(
   const [fromState, toState] = isFrozen ? (['Active', 'Blocked'] as const) : (['Blocked', 'Active'] as const)
   const note = isFrozen ? 'Confirmed by screening.' : 'Cleared by screening.'
   for (const account of of) {
-    if (((await cancellations.lastFreeze(tx, partnerId, account))?.toState ?? 'Active') === toState) continue
+    if (((await store.lastFreeze(tx, partnerId, account))?.toState ?? 'Active') === toState) continue
     const row = { id: newId(), ...account, fromState, toState, reason: 'Compliance', note, staff } as const
-    await cancellations.insertStateChange(tx, partnerId, { ...row, changedAt: clock.now() }, 'screening')
+    await store.insertStateChange(tx, partnerId, { ...row, changedAt: clock.now() }, 'screening')
   }
 }
 

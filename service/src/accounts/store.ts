@@ -13,7 +13,7 @@ import {
   unprepared,
 } from '../postgres/index.ts'
 import type { NumberBounds } from './rules.ts'
-import type { Currency } from '../kernel/index.ts'
+import type { Currency, RowKey } from '../kernel/index.ts'
 import type { accounts } from '@partner-payments/wire'
 import type { AccountState } from '../ledger/index.ts'
 
@@ -35,7 +35,7 @@ export function readIbans(tx: Tx, partnerId: string, customerId: string): Promis
 /** Reads the oldest open IBAN of each of these customers, who are on one shard. A customer without one is absent. */
 export function readFirstIbans(
   tx: Tx,
-  keys: readonly { readonly partnerId: string; readonly id: string }[],
+  keys: readonly RowKey[],
 ): Promise<readonly { readonly partnerId: string; readonly customerId: string; readonly iban: string }[]> {
   return tx.rows(sql`/* accounts.readFirstIbans */
     select distinct on (partner_id, customer_id) partner_id, customer_id, iban from accounts.ibans

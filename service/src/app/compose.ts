@@ -3,105 +3,33 @@
  * state. The gateway and the desk are loaded on first use.
  */
 import type { RequestListener } from 'node:http'
-import { type Access, sealedApiSecrets, sealedPartnerNames } from '../access/index.ts'
-import { type Audit, sealedAuditKeys } from '../audit/index.ts'
+import { sealedApiSecrets, sealedPartnerNames } from '../access/index.ts'
+import { sealedAuditKeys } from '../audit/index.ts'
 import type { DeskChanges } from '../pages/index.ts'
 import { type BackgroundDeps, backgroundJobs, paymentJobs } from './background.ts'
 import type { Gateway } from '../edge/gateway/index.ts'
 import type { GatewayForm } from './gateway.ts'
 import { announceWrites, type Job, listenForWrites, startJobs, tablesOfJob } from '../postgres/jobs/index.ts'
-import type { Sealer } from '../kernel/index.ts'
 import { sealedAnswers } from '../idempotency/index.ts'
-import { type Cases, type Decisions } from '../cases/index.ts'
-import { type Ledger } from '../ledger/index.ts'
 import { sealedMailSecrets } from '../mail/index.ts'
 import { type SealedColumn, tracedDatabase, type Tx } from '../postgres/index.ts'
 import { sealedPayers } from '../banks/files/index.ts'
-import { type ChainKeys, sealedChainKeys, sealedTravelRules } from '../chains/evm/index.ts'
-import type { IsoBanks } from '../banks/files/index.ts'
-import type { DecisionNumbers } from '../reports/decisions/index.ts'
-import { type Reconciliation } from '../cases/reconciliation/index.ts'
-import { type Rates } from '../rates/index.ts'
+import { sealedChainKeys, sealedTravelRules } from '../chains/evm/index.ts'
 import { sealedForms, sealedTotpSecrets } from '../people/sign-in/index.ts'
-import { type Screener, type Screening, sealedEarlierNames, sealedHits } from '../screening/index.ts'
-import type { Accounts, Cancellations } from '../accounts/index.ts'
-import type { Beneficiaries } from '../parties/beneficiaries/index.ts'
+import { sealedEarlierNames, sealedHits } from '../screening/index.ts'
 import { sealedLinkTokens, sealedPaymentLinkTokens } from '../checkout/index.ts'
-import { type Customers, sealedChanges, sealedKyc, sealedNameKeys } from '../parties/customers/index.ts'
-import type { Deposits } from '../deposits/index.ts'
+import { sealedChanges, sealedKyc, sealedNameKeys } from '../parties/customers/index.ts'
 import { sealedIdentities } from '../parties/identity-checks/index.ts'
-import type { BulkPayouts } from '../payouts/bulk/index.ts'
-import type { PayoutControls } from '../payouts/controls/index.ts'
-import type { PayoutLife, Payouts } from '../payouts/index.ts'
-import type { Recalls } from '../payouts/recalls/index.ts'
-import type { FindHold } from '../transactions/index.ts'
-import type { Monitoring } from '../monitoring/index.ts'
-import type { Safeguarding } from '../reports/safeguarding/index.ts'
-import type { StandingOrders } from '../payouts/standing-orders/index.ts'
-import type { Staff } from '../people/staff/index.ts'
-import {
-  type FirstAdmin,
-  type Members,
-  sealedClientSecrets,
-  sealedUploads,
-  sealedWaitingSecrets,
-} from '../people/users/index.ts'
+import { sealedClientSecrets, sealedUploads, sealedWaitingSecrets } from '../people/users/index.ts'
 import { sealedWebhookSecrets } from '../webhooks/index.ts'
 import { composeModules, type Modules } from './modules.ts'
 
 type Stoppable = { readonly stop: () => Promise<void> }
 
-export type Service = {
-  readonly access: Access
-  readonly beneficiaries: Beneficiaries
-  /** Used by the operator's commands. */
-  readonly audit: Pick<Audit, 'append'>
-  /** The operator's commands use this and `customers`. */
-  readonly accounts: Accounts
-  readonly cancellations: Cancellations
-  readonly cases: Cases
-  readonly decisions: Decisions
-  /** The keys of chain connectors, for the operator's commands. */
-  readonly chainKeys: ChainKeys
-  readonly customers: Customers
-  readonly deposits: Deposits
-  /** Explains why a transaction is held. Used by the operator's commands. */
-  readonly holdOf: FindHold
-  /** Bank-file connectors, for the operator's commands. */
-  readonly isoBanks: IsoBanks
-  /** Creates the link with which the first member of a partner joins, when a sandbox starts. */
-  readonly firstAdmin: FirstAdmin
-  readonly ledger: Ledger
-  readonly payouts: Payouts
-  readonly payoutControls: PayoutControls
-  readonly payoutLife: PayoutLife
-  readonly bulkPayouts: BulkPayouts
-  readonly recalls: Recalls
-  readonly standingOrders: StandingOrders
-  readonly rates: Rates
-  readonly reconciliation: Reconciliation
-  /** Used by the operator's commands. */
-  readonly numbers: DecisionNumbers
-  /** Used by the operator's commands. */
-  readonly safeguarding: Safeguarding
-  /** Used by the operator's commands. */
-  readonly members: Pick<Members, 'recoveries'>
-  /** Used by the operator's commands. */
-  readonly monitoring: Monitoring
-  /** The screening worker, for the operator's command that waits for it. */
-  readonly screener: Screener
-  readonly screening: Screening
-  readonly sealer: Sealer
+export type Service = Modules & {
   readonly sealedColumns: readonly SealedColumn[]
-  readonly staff: Staff
-  /** Notifies the Admins of a partner of an impersonation by mail, in the transaction that opens the session. */
-  readonly tellOfImpersonation: Modules['tellOfImpersonation']
-  readonly undoPayment: Modules['undoPayment']
-  readonly cancelEntry: Modules['cancelEntry']
   /** Serves the operator's desk. `changes` runs commands that a second person has approved. */
   readonly desk: (changes: DeskChanges) => Promise<RequestListener>
-  /** The simulated identity provider. Undefined: it is not used or runs in another process. */
-  readonly identitySimulator: Modules['identitySimulator']
   readonly gateway: (form: GatewayForm) => Promise<Gateway>
   readonly startWorkers: () => Stoppable
   /** Starts only the workers that send payouts to the bank and process its notifications. */

@@ -69,7 +69,6 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
   const { config, clock, log, observability, tracing } = deps
   const { access, checkout } = modules
   if (form !== 'gateway') await modules.rates.prepare()
-  const { members, firstAdmin, factors, signIn } = modules
   const sandbox = config.MODE === 'sandbox'
   const brand = installationBrand(config)
   const hosts = createPageHosts({ pageUrls: config.CHECKOUT_URLS, publicUrl: config.PUBLIC_URL })
@@ -93,27 +92,13 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
       await createCheckoutSite({ checkout, clock, sandbox, brand, hosts }),
       awayFromPartners(
         await createConsoleSite({
-          members,
-          guests: modules.guestLinks,
-          savedViews: modules.savedViews,
-          inbox: modules.inbox,
+          ...modules,
           access: {
             madeBy: async ({ partnerId, serviceAccountId: id }) => [
               id,
               ...(await access.issuedBy(deps.db, partnerId, id)),
             ],
           },
-          uploads: modules.uploads,
-          customers: modules.customers,
-          payees: modules.beneficiaries,
-          bulks: modules.bulkPayouts,
-          firstAdmin,
-          factors,
-          signIn,
-          approvals: { ...modules.payouts, snapshotOfBulk: modules.bulkPayouts.snapshot },
-          accounts: modules.accounts,
-          payouts: modules.payouts,
-          audit: modules.audit,
           operate,
           download,
           clock,

@@ -12,7 +12,14 @@ import {
   usesSandboxBank,
   webhookSettings,
 } from './derived-settings.ts'
-import { type ChosenHostsOptions, createChosenHosts } from '../webhooks/index.ts'
+import {
+  type ChosenHostsOptions,
+  createChosenHosts,
+  createTestDeliveries,
+  createDeliveryEngine,
+  createEndpointAlerts,
+  type CreateSampleData,
+} from '../webhooks/index.ts'
 import { createCursors } from '../kernel/api/index.ts'
 import { after, type Clock, createSealer, dayMs, deriveKey, type Log, partnerKey, secondMs } from '../kernel/index.ts'
 import { createIdempotency } from '../idempotency/index.ts'
@@ -93,12 +100,6 @@ import {
 } from '../people/users/index.ts'
 import { createRequests } from '../requests/index.ts'
 import { createSignIn } from '../people/sign-in/index.ts'
-import {
-  createTestDeliveries,
-  createDeliveryEngine,
-  createEndpointAlerts,
-  type CreateSampleData,
-} from '../webhooks/index.ts'
 import { composeIdentity, composeMembers, composeProofs, composeStaff } from './people.ts'
 import { composePersonalData } from './personal-data.ts'
 import { createSafeguarding, type Safeguarding, type SafeguardingDeps } from '../reports/safeguarding/index.ts'

@@ -7,7 +7,7 @@
  * head before it. A row of audit.subjects links a request to its customer.
  */
 export { createChainStep, sealedAuditKeys } from './chain.ts'
-export { type Audit, auditedHandlers, type AuditRecord, createAudit, type Maker, type NewRecord } from './service.ts'
+export { type Audit, auditedHandlers, type AuditRecord, createAudit, type NewRecord } from './service.ts'
 
 export type { RecordedAction, ServiceAct } from './rules.ts'
 export { verifyLog } from './verify.ts'

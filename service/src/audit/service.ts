@@ -81,7 +81,7 @@ type CreationRecord = {
 }
 
 /** The name of the person or service account that sent a request, and when. */
-export type Maker = { readonly name: string; readonly at: Date }
+type Maker = { readonly name: string; readonly at: Date }
 
 export type Audit = {
   /** Adds records in the caller's transaction. They are sent with the commit. */

@@ -14,12 +14,13 @@ import {
   newId,
   type DecidersProblem,
   present,
+  type RowKey,
+  type Money,
 } from '../kernel/index.ts'
 import type { FactQueue } from '../inbox/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import {
-  type BookedMoney,
   type CaseAction,
   type CaseKind,
   entryOfCase,
@@ -32,14 +33,12 @@ import {
   resolutions,
   reversingTransfer,
 } from './rules.ts'
-import { appendDecision, type CaseRow, type DecisionKind, type DecisionRow, decisionsOf } from './store.ts'
-import { type CaseReport, readCaseReport } from './report.ts'
 import * as store from './store.ts'
+import { type CaseReport, readCaseReport } from './report.ts'
 
-export type CaseKey = { readonly partnerId: string; readonly id: string }
 /** The person who decides. `staffId`: the signed-in account; absent if a command was called with only a name. */
 type CaseDecider = { readonly staff: string; readonly staffId?: string }
-export type ProposalRequest = CaseKey &
+export type ProposalRequest = RowKey &
   ActionArguments &
   CaseDecider & { readonly action: CaseAction; readonly note: string }
 export type Proposal = ActionArguments & {
@@ -52,10 +51,10 @@ export type Proposal = ActionArguments & {
  * The money of a case that the decision moves. It was booked to the partner's settlement account of `connector` first.
  */
 type CaseMoney = {
-  readonly case: CaseKey & Pick<store.CaseRow, 'connector' | 'notificationId' | 'subject'>
+  readonly case: RowKey & Pick<store.CaseRow, 'connector' | 'notificationId' | 'subject'>
   readonly partnerId: string
   /** Below zero if the money has left. */
-  readonly money: BookedMoney
+  readonly money: Money
   readonly report: CaseReport
 }
 
@@ -85,7 +84,7 @@ export type CaseEffects = {
    * payout is held).
    */
   readonly refusal: (tx: Tx, row: store.CaseRow) => Promise<RefusalCounts>
-  readonly sendBack: (tx: Tx, row: store.CaseRow, money: BookedMoney, id: string) => Promise<void>
+  readonly sendBack: (tx: Tx, row: store.CaseRow, money: Money, id: string) => Promise<void>
 }
 
 export type Decisions = {
@@ -101,17 +100,17 @@ export type Decisions = {
    */
   readonly approve: (
     tx: Tx,
-    approving: CaseKey & CaseDecider & { readonly proposalId?: string },
+    approving: RowKey & CaseDecider & { readonly proposalId?: string },
   ) => Promise<store.CaseRow>
   /**
    * Rejects a proposal, or withdraws it if the person is its author. Refuses: not_found, validation_failed,
    * permission_denied.
    */
-  readonly reject: (tx: Tx, rejecting: CaseKey & CaseDecider & { readonly note: string }) => Promise<store.CaseRow>
+  readonly reject: (tx: Tx, rejecting: RowKey & CaseDecider & { readonly note: string }) => Promise<store.CaseRow>
   /**
    * Resolves a case without money because its cause is gone. Returns false if it was already resolved, or has money.
    */
-  readonly resolveGone: (tx: Tx, key: CaseKey, actor: string, note: string) => Promise<boolean>
+  readonly resolveGone: (tx: Tx, key: RowKey, actor: string, note: string) => Promise<boolean>
   /** Expires proposals that no second person decided in time. Returns their number. */
   readonly expire: (transaction: Transaction, proposalsMax: number) => Promise<number>
   /**
@@ -120,7 +119,7 @@ export type Decisions = {
    */
   readonly decidedKind: (tx: Tx, row: store.CaseRow) => Promise<CaseKind>
   /** Lists the decisions about a case in order. */
-  readonly history: (tx: Tx, partnerId: string, id: string) => Promise<readonly DecisionRow[]>
+  readonly history: (tx: Tx, partnerId: string, id: string) => Promise<readonly store.DecisionRow[]>
 }
 type Transaction = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
 
@@ -159,7 +158,7 @@ export function createDecisions(deps: DecisionsDeps): Decisions {
       return due.length
     },
     decidedKind: async (tx, row) => (await judgedKind(deps, tx, row)).kind,
-    history: decisionsOf,
+    history: store.decisionsOf,
   }
 }
 
@@ -216,7 +215,7 @@ async function lockOpen(
   return { row: found, kind }
 }
 
-type NewDecision = Pick<DecisionRow, 'kind' | 'actor' | 'note'> & Partial<RefusalCounts>
+type NewDecision = Pick<store.DecisionRow, 'kind' | 'actor' | 'note'> & Partial<RefusalCounts>
 
 /** Writes the case and the decision. `named`: the author of the proposal, if there is one. */
 export async function decide(
@@ -228,7 +227,7 @@ export async function decide(
 ): Promise<store.CaseRow> {
   await store.updateCase(tx, changed)
   const about = changed.proposalId === null ? row : changed
-  await appendDecision(tx, {
+  await store.appendDecision(tx, {
     partnerId: row.partnerId,
     caseId: row.id,
     ...{ stopped: null, alreadySent: null, ...decided },
@@ -352,7 +351,7 @@ async function carryOut(
 ): Promise<void> {
   const currency = present(row.currency, `case ${row.id} has no currency`)
   const amount = present(row.booked, `case ${row.id} has no money`)
-  const money: BookedMoney = { currency, amount }
+  const money: Money = { currency, amount }
   if (action === 'return')
     return effects.sendBack(tx, row, money, present(row.proposalId, `case ${row.id} has no proposal`))
   if (action === 'fees' || action === 'write-off')
@@ -374,14 +373,14 @@ async function reject(
   if (isEmptyName(staff)) throw refuse('State who rejects it.')
   const { row } = await lockOpen(deps, tx, partnerId, id, { id: staffId, name: staff })
   if (row.proposedBy === null) throw refuse('The case has no proposal.')
-  const kind: DecisionKind = isProposer(row.proposedBy, readProposal(row), { staff, staffId })
+  const kind: store.DecisionKind = isProposer(row.proposedBy, readProposal(row), { staff, staffId })
     ? 'withdrawn'
     : 'rejected'
   return decide(deps, tx, row, { ...row, ...withoutProposal }, { kind, actor: staff, note })
 }
 
 /** Expires a proposal, unless it was decided or replaced meanwhile. */
-async function expireProposal(deps: DecisionsDeps, tx: Tx, { partnerId, id }: CaseKey): Promise<void> {
+async function expireProposal(deps: DecisionsDeps, tx: Tx, { partnerId, id }: RowKey): Promise<void> {
   const row = await store.lockCase(tx, partnerId, id)
   if (row === undefined || row.proposedAt === null || row.resolution !== null || row.returningSince !== null) return
   if (!hasExpired(row.proposedAt, deps.clock.now())) return
@@ -392,7 +391,7 @@ async function expireProposal(deps: DecisionsDeps, tx: Tx, { partnerId, id }: Ca
 // The refusal of a step that conflicts with an earlier step of another person.
 
 /** Reasons why an earlier step of another person makes this one impossible. */
-export type ConflictReason = 'owned' | 'handedBack' | 'resolved' | 'returning' | 'replaced'
+type ConflictReason = 'owned' | 'handedBack' | 'resolved' | 'returning' | 'replaced'
 
 /**
  * Refusal of a step that conflicts with an earlier step of another person. `who` and `at` are separate values, so that
@@ -420,7 +419,7 @@ export class ConflictingStep extends Refusal {
 
 type Person = { readonly id: string; readonly fullName: string }
 
-type OwnerChange = CaseKey & {
+type OwnerChange = RowKey & {
   readonly by: Person
   /** The new owner. Null removes the owner. */
   readonly owner: Person | null
@@ -430,9 +429,9 @@ type OwnerChange = CaseKey & {
 
 export type CaseOwners = {
   /** Sets or removes the owner of a case. Refuses: not_found, validation_failed (decided, or the owner has changed). */
-  readonly assign: (tx: Tx, assigning: OwnerChange) => Promise<CaseRow>
+  readonly assign: (tx: Tx, assigning: OwnerChange) => Promise<store.CaseRow>
   /** Adds a note to the history of an open case. Refuses: not_found, validation_failed (decided). */
-  readonly remark: (tx: Tx, remark: CaseKey & { readonly by: Person; readonly note: string }) => Promise<CaseRow>
+  readonly remark: (tx: Tx, remark: RowKey & { readonly by: Person; readonly note: string }) => Promise<store.CaseRow>
 }
 
 export const createCaseAssignment = (deps: { readonly clock: Clock }): CaseOwners => ({
@@ -455,7 +454,7 @@ export const createCaseAssignment = (deps: { readonly clock: Clock }): CaseOwner
 /** Returns the refusal of an owner change that came after a concurrent one. `what`: `the case` or `it`. */
 export const ownerChanged = (
   what: string,
-  { ownerName: who, ownedSince: at }: Pick<CaseRow, 'ownerName' | 'ownedSince'>,
+  { ownerName: who, ownedSince: at }: Pick<store.CaseRow, 'ownerName' | 'ownedSince'>,
 ): ConflictingStep =>
   who === null
     ? new ConflictingStep(

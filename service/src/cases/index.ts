@@ -18,14 +18,12 @@ export {
   dispositionsOf,
   keptFromPartners,
   operatorPartnerId,
-  type Resolution,
 } from './rules.ts'
 export {
   type CaseEffects,
   createDecisions,
   type Decisions,
   ConflictingStep,
-  type ConflictReason,
   type CaseOwners,
   createCaseAssignment,
   ownerChanged,
@@ -34,5 +32,4 @@ export { type CaseReport, type ReportedMoney, readCaseReport } from './report.ts
 
 export { createReturns, type ReturnClaim, type Returns } from './returns.ts'
 export { type Cases, createCases, type NewCase } from './service.ts'
-export { type CaseRow, type OpenCounts, type OwnerFilter, keptCases, returnsDue } from './store.ts'
-export type { AgeTimes, CountedPeriod, DecidingTime, OpenCount } from './store-numbers.ts'
+export { type CaseRow, type OpenCounts, keptCases, returnsDue } from './store.ts'

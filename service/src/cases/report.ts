@@ -1,7 +1,7 @@
 /** The parts of a case's report that decisions read. The report is stored as JSON, as the connector sent it. */
 import { ownJson } from '@partner-payments/wire'
-import { present } from '../kernel/index.ts'
-import { type BookedMoney, returnRemittance } from './rules.ts'
+import { present, type Money } from '../kernel/index.ts'
+import { returnRemittance } from './rules.ts'
 import type { CaseRow, ReturnRow } from './store.ts'
 
 /** An amount of a report, as a decimal number. */
@@ -76,7 +76,7 @@ export function readCaseReport({ report }: Pick<CaseRow, 'report'>): CaseReport 
 }
 
 /** Builds the return of a credit to its sender's account. */
-export function toReturn(row: CaseRow, { currency, amount }: BookedMoney, id: string, now: Date): ReturnRow {
+export function toReturn(row: CaseRow, { currency, amount }: Money, id: string, now: Date): ReturnRow {
   const { debtor, endToEndId = null, remittance = null } = readCaseReport(row)
   const { account, bic, name } = present(debtor, `case ${row.id} has no debtor to return money to`)
   return {

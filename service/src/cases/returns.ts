@@ -3,11 +3,11 @@
  * proposal, so that a second return after a rejection is another instruction. The money leaves suspense when the bank
  * reports the payment.
  */
-import { after, type Clock, newId, present, secondMs } from '../kernel/index.ts'
+import { after, type Clock, newId, present, secondMs, type Money, type RowKey } from '../kernel/index.ts'
 import type { Entry, Ledger } from '../ledger/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { decide } from './decisions.ts'
-import { type BookedMoney, entryOfCase, resolutions, reversingTransfer } from './rules.ts'
+import { entryOfCase, resolutions, reversingTransfer } from './rules.ts'
 import { toReturn } from './report.ts'
 import type { NewCase } from './service.ts'
 import * as store from './store.ts'
@@ -21,13 +21,13 @@ export type ReturnReport = {
   readonly id: string
   readonly subjectId: string
   readonly connector: string
-  readonly money?: BookedMoney
+  readonly money?: Money
   readonly details?: string
 }
 
 export type Returns = {
   /** Starts a return, as a step of the approval. */
-  readonly start: (tx: Tx, row: store.CaseRow, money: BookedMoney, id: string) => Promise<void>
+  readonly start: (tx: Tx, row: store.CaseRow, money: Money, id: string) => Promise<void>
   /** Claims due returns of a connector for one attempt each. The attempt is counted before the bank is called. */
   readonly claim: (connector: string, returnsMax: number) => Promise<readonly ReturnClaim[]>
   /** Records that the bank has accepted the instruction. */
@@ -54,11 +54,7 @@ export type ReturnsDeps = {
   readonly ledger: Pick<Ledger, 'enter'>
   readonly record: (tx: Tx, opened: readonly NewCase[]) => Promise<readonly Entry[]>
   /** Called in the transaction in which a return is booked or fails. */
-  readonly ended: (
-    tx: Tx,
-    key: { readonly partnerId: string; readonly id: string },
-    status: 'Returned' | 'WithOperator',
-  ) => Promise<void>
+  readonly ended: (tx: Tx, key: RowKey, status: 'Returned' | 'WithOperator') => Promise<void>
 }
 
 /** Lease of a return. It is longer than a call to a bank takes. */

@@ -1,6 +1,6 @@
 /** Pure: the bookings of cases, the actions that fit them, and who may decide. */
 import { type AccountName, type Entry, singleEntry } from '../ledger/index.ts'
-import { type Currency, dayMs, type Minor } from '../kernel/index.ts'
+import { type Currency, dayMs, type Minor, type RowKey } from '../kernel/index.ts'
 
 /** The operator's own partner, whose ledger holds money of unknown partners (RFC 9562, version 8). */
 export const operatorPartnerId = '00000000-0000-8000-8000-000000000000'
@@ -93,8 +93,6 @@ export const dispositionsOf = (action: CaseAction): readonly Disposition[] =>
 
 /** A proposal without a second decision expires, because the facts may have changed. */
 export const proposalMsMax = 7 * dayMs
-
-export type BookedMoney = { readonly currency: Currency; readonly amount: Minor }
 
 /** Builds the transfer of `amount` from one account to another. A negative amount moves the other way. */
 function between(debit: AccountName, credit: AccountName, amount: Minor) {
@@ -189,7 +187,7 @@ export function returnRemittance(endToEndId: string | null, remittance: string |
 // Returns the ledger entry that moves the money of a case.
 
 export const entryOfCase = (
-  { partnerId, id }: { readonly partnerId: string; readonly id: string },
+  { partnerId, id }: RowKey,
   currency: Currency,
   moved: ReturnType<typeof openingTransfer>,
 ): Entry => singleEntry('decision', { partnerId, currency, partyId: partnerId, reference: `case ${id}`, ...moved })

@@ -1,19 +1,11 @@
 /** Opens and reads cases. Decisions about them: decisions.ts. */
-import { amountText, assert, type Clock, type Log, newId, present } from '../kernel/index.ts'
+import { amountText, assert, type Clock, type Log, newId, present, type RowKey, type Money } from '../kernel/index.ts'
 import type { Entry, Ledger } from '../ledger/index.ts'
 import type { FactQueue } from '../inbox/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import { type CaseKey, decide, withoutProposal } from './decisions.ts'
-import {
-  type BookedMoney,
-  type CaseKind,
-  entryOfCase,
-  openingTransfer,
-  operatorPartnerId,
-  reversingTransfer,
-} from './rules.ts'
+import { decide, withoutProposal } from './decisions.ts'
+import { type CaseKind, entryOfCase, openingTransfer, operatorPartnerId, reversingTransfer } from './rules.ts'
 import { readCaseReport, toReturn } from './report.ts'
-import { insertReturn, lastRemarks } from './store.ts'
 import * as store from './store.ts'
 import * as numbers from './store-numbers.ts'
 
@@ -29,7 +21,7 @@ export type NewCase = {
   /** The bank's report, for operators. */
   readonly report: object
   /** Money booked to suspense, negative if it left. Null without money. */
-  readonly booked: BookedMoney | null
+  readonly booked: Money | null
 }
 
 export type Cases = {
@@ -47,12 +39,12 @@ export type Cases = {
    * Resolves cases whose payments continue because of a decision made elsewhere, such as in screening. The caller books
    * the money away from suspense in the same transaction.
    */
-  readonly release: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
+  readonly release: (tx: Tx, keys: readonly RowKey[], note: string) => Promise<void>
   /**
    * Returns the money of cases under a rule that two people approved, or at the request of the partner. Skips decided
    * cases and cases whose report has no payer account.
    */
-  readonly sendBack: (tx: Tx, keys: readonly CaseKey[], note: string) => Promise<void>
+  readonly sendBack: (tx: Tx, keys: readonly RowKey[], note: string) => Promise<void>
   /**
    * Resolves cases whose bank entry was corrected, and returns the ledger entries that reverse their booking. The
    * caller has locked the cases, and books the entries in the same transaction.
@@ -94,7 +86,7 @@ export type Cases = {
   readonly openAbout: typeof store.openAbout
   /** Lists at most 20 cases about subjects, open or decided, newest first. */
   readonly about: typeof store.casesAbout
-  readonly lastRemarks: typeof lastRemarks
+  readonly lastRemarks: typeof store.lastRemarks
   readonly byIds: typeof store.casesByIds
   /** Lists the open cases of a partner, oldest first, in pages. */
   readonly openOf: typeof store.openCasesOf
@@ -164,7 +156,7 @@ export function createCases(deps: CasesDeps): Cases {
     openOfKind: store.listOpenOfKind,
     openAbout: store.openAbout,
     about: store.casesAbout,
-    lastRemarks,
+    lastRemarks: store.lastRemarks,
     byIds: store.casesByIds,
     openOf: store.openCasesOf,
     numbers: {
@@ -207,14 +199,14 @@ async function record(
   return row
 }
 
-async function release(deps: CasesDeps, tx: Tx, { partnerId, id }: CaseKey, note: string): Promise<void> {
+async function release(deps: CasesDeps, tx: Tx, { partnerId, id }: RowKey, note: string): Promise<void> {
   const row = present(await store.lockCase(tx, partnerId, id), `no case ${id} for the money that waits`)
   assert(row.resolution === null, `case ${id} is open while its money waits`)
   const end = { resolution: 'released', resolvedBy: 'service', note, resolvedAt: deps.clock.now() } as const
   await decide(deps, tx, row, { ...row, ...withoutProposal, ...end }, { kind: 'released', actor: 'service', note })
 }
 
-async function sendBack(deps: CasesDeps, tx: Tx, { partnerId, id }: CaseKey, note: string): Promise<void> {
+async function sendBack(deps: CasesDeps, tx: Tx, { partnerId, id }: RowKey, note: string): Promise<void> {
   const row = present(await store.lockCase(tx, partnerId, id), `no case ${id} for the money that waits`)
   const { currency, booked, resolution, returningSince } = row
   const isHere = currency !== null && booked !== null && booked > 0n && resolution === null && returningSince === null
@@ -222,7 +214,7 @@ async function sendBack(deps: CasesDeps, tx: Tx, { partnerId, id }: CaseKey, not
   const now = deps.clock.now()
   const proposal = JSON.stringify({ action: 'return', note })
   const proposed = { proposalId: newId(), proposal, proposedBy: 'service', proposedAt: now }
-  await insertReturn(tx, toReturn(row, { currency, amount: booked }, proposed.proposalId, now))
+  await store.insertReturn(tx, toReturn(row, { currency, amount: booked }, proposed.proposalId, now))
   await decide(
     deps,
     tx,
@@ -249,11 +241,8 @@ const undecided = {
 /** Formats amounts of a report as decimal numbers of their currency. */
 const amountsAsText = (_key: string, value: unknown): unknown =>
   isMoney(value) ? { ...value, amount: amountText(value.amount, value.currency) } : value
-const isMoney = (value: unknown): value is BookedMoney =>
-  typeof value === 'object' &&
-  value !== null &&
-  'currency' in value &&
-  typeof (value as BookedMoney).amount === 'bigint'
+const isMoney = (value: unknown): value is Money =>
+  typeof value === 'object' && value !== null && 'currency' in value && typeof (value as Money).amount === 'bigint'
 
 const caseEntries = (row: store.CaseRow, transfer: typeof openingTransfer): readonly Entry[] =>
   row.currency === null || row.booked === null

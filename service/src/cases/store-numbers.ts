@@ -5,10 +5,10 @@ import type { CaseKind, Disposition, Resolution } from './rules.ts'
 import type { CaseRow } from './store.ts'
 
 /** The times that bound the age groups of open cases, latest first. */
-export type AgeTimes = readonly [Date, Date, Date, Date]
+type AgeTimes = readonly [Date, Date, Date, Date]
 
 /** The number of cases opened after each of the times. */
-export type OpenCount<Kind = CaseKind> = {
+type OpenCount<Kind = CaseKind> = {
   readonly kind: Kind
   readonly first: number
   readonly second: number
@@ -32,7 +32,7 @@ export function countOpenCases(tx: Tx, [first, second, third, fourth]: AgeTimes)
 }
 
 /** A period that includes `from` and excludes `before`. */
-export type CountedPeriod = { readonly from: Date; readonly before: Date }
+type CountedPeriod = { readonly from: Date; readonly before: Date }
 
 export type DecidedCount = { readonly kind: CaseKind; readonly outcome: Resolution; readonly count: number }
 
@@ -48,7 +48,7 @@ export function decidedCounts(tx: Tx, { from, before }: CountedPeriod): Promise<
 }
 
 /** Seconds from opening to decision: the median and the 90th percentile. */
-export type DecidingTime<Kind = CaseKind> = {
+type DecidingTime<Kind = CaseKind> = {
   readonly kind: Kind
   readonly count: number
   readonly median: number

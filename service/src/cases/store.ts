@@ -1,5 +1,5 @@
 /** All SQL of cases themselves. */
-import { type Currency, type Minor, nilId } from '../kernel/index.ts'
+import { type Currency, type Minor, nilId, type RowKey } from '../kernel/index.ts'
 import { acrossPartners, dueWork, type RetainedTable, sql, type Sql, type Tx } from '../postgres/index.ts'
 import type { CaseKind, Disposition, Resolution } from './rules.ts'
 
@@ -121,7 +121,7 @@ export function casesOpenAt(tx: Tx, partnerId: string, moment: Date): Promise<re
 }
 
 /** `any`: with or without an owner. `unowned`: without an owner. Otherwise the owner's id. */
-export type OwnerFilter = 'any' | 'unowned' | { readonly ownerId: string }
+type OwnerFilter = 'any' | 'unowned' | { readonly ownerId: string }
 
 /** Filters of open cases. Absent filters match all cases. */
 export type CaseFilter = { readonly owned?: OwnerFilter; readonly kinds?: readonly CaseKind[] | undefined }
@@ -280,11 +280,7 @@ export function listOpenOfKind(
 }
 
 /** Lists pending proposals made before a time. */
-export function proposedBefore(
-  tx: Tx,
-  before: Date,
-  rowsMax: number,
-): Promise<readonly { readonly partnerId: string; readonly id: string }[]> {
+export function proposedBefore(tx: Tx, before: Date, rowsMax: number): Promise<readonly RowKey[]> {
   return tx.rows(
     acrossPartners(
       'finds proposals that have expired, by an index',
@@ -437,12 +433,7 @@ export async function insertReturn(tx: Tx, row: ReturnRow): Promise<void> {
 }
 
 /** Lists due returns without a lock. */
-export function dueReturns(
-  tx: Tx,
-  connector: string,
-  now: Date,
-  rowsMax: number,
-): Promise<readonly { readonly partnerId: string; readonly id: string }[]> {
+export function dueReturns(tx: Tx, connector: string, now: Date, rowsMax: number): Promise<readonly RowKey[]> {
   return tx.rows(
     dueWork(
       'finds money of cases that is due to be sent back, without a lock',

@@ -3,20 +3,19 @@ import type { CheckoutStatus } from '@partner-payments/wire'
 import { linkTokenPartner } from '../access/index.ts'
 import { notFound, type Refusal } from '../kernel/api/index.ts'
 import type { Logo } from '../branding/index.ts'
-import { type Currency, type Minor, newId, partnerKey, present } from '../kernel/index.ts'
+import { type Currency, type Minor, newId, partnerKey, present, type RowKey, tokenHash } from '../kernel/index.ts'
 import { createBatcher, type Tx, withoutTransaction } from '../postgres/index.ts'
 import type { BankStep } from '../rails/index.ts'
 import type { DepositStatus, DepositWithParts } from '../deposits/index.ts'
 import { type CheckoutDeps, depositMoney, type SessionPart } from './session.ts'
 import { type PayerRefundState, payerRefundState, refundsOfSession } from './refunds.ts'
-import { type LineItem, parseLineItems, checkoutStatus, tokenHash } from './rules.ts'
-import { readBranding, readPageBrandings, type PageBranding } from './store.ts'
+import { type LineItem, parseLineItems, checkoutStatus } from './rules.ts'
 import * as store from './store.ts'
 import { lateOfSessions } from './store-late.ts'
 
 /** A payment as the pages show it. */
 export type PaymentPage = {
-  readonly key: store.SessionKey
+  readonly key: RowKey
   readonly depositId: string
   readonly status: CheckoutStatus
   /** Status of the deposit, for the progress on the page. */
@@ -32,7 +31,7 @@ export type PaymentPage = {
   readonly payee: string
   readonly description: string | null
   readonly lineItems: readonly LineItem[] | null
-  readonly branding: PageBranding | undefined
+  readonly branding: store.PageBranding | undefined
   /** Account holder of the IBAN, which the payer's bank verifies: the partner, if its customer has no name. */
   readonly accountHolder: string
   readonly iban: string
@@ -158,7 +157,7 @@ export function createPaymentPages(deps: CheckoutDeps): PaymentPages {
 
 /** Reads the logo of a partner. Refuses: not_found. */
 export async function readLogo(tx: Tx, partnerId: string): Promise<Logo> {
-  const { logo: bytes = null, logoType: type = null } = (await readBranding(tx, partnerId)) ?? {}
+  const { logo: bytes = null, logoType: type = null } = (await store.readBranding(tx, partnerId)) ?? {}
   if (bytes === null || type === null) throw notFound('logo')
   return { bytes: Buffer.from(bytes), type }
 }
@@ -251,7 +250,7 @@ async function readPayments(
   const rows = await deposits.withParts(tx, await deposits.byIds(tx, keysOfDeposits))
   const visits = bank === undefined || sessions.length === 0 ? [] : await store.visitsBySessions(tx, sessions)
   const partnerIds = [...new Set(sessions.map(({ partnerId }) => partnerId))]
-  const brandings = partnerIds.length === 0 ? [] : await readPageBrandings(tx, partnerIds)
+  const brandings = partnerIds.length === 0 ? [] : await store.readPageBrandings(tx, partnerIds)
   const names = await customers.accountNamesOf(
     tx,
     sessions.map(({ partnerId, customerId }) => ({ partnerId, id: customerId })),
@@ -302,7 +301,7 @@ function toPaymentPage(
     readonly now: Date
     readonly bankCountries: readonly string[]
     readonly accountHolder: string
-    readonly branding: PageBranding | undefined
+    readonly branding: store.PageBranding | undefined
     readonly isStopped: boolean
     readonly late: readonly PayerLatePayment[]
   },

@@ -17,7 +17,7 @@ export { createLateOffers } from './late.ts'
 export { createRefundEvents, createPaymentRefunds } from './refunds.ts'
 
 export { checkoutRoutes, toSession } from './routes.ts'
-export { epcText, type LineItem } from './rules.ts'
+export { epcText } from './rules.ts'
 export { type Checkout, createCheckout } from './service.ts'
 export { type Session, sealedLinkTokens } from './session.ts'
 export { amountLeast, amountMost, type LinkClosedReason, sealedPaymentLinkTokens, type ShownLink } from './links.ts'

@@ -9,7 +9,7 @@ import type { Deposit, DepositStatus, LatePaymentOffers } from '../deposits/inde
 import type { EventOutbox, EventPayload } from '../events/index.ts'
 import type { FactQueue } from '../inbox/index.ts'
 import { notFound, Refusal } from '../kernel/api/index.ts'
-import { after, type Clock, dayMs, type Minor, partnerKey, present, writeAmount } from '../kernel/index.ts'
+import { after, type Clock, dayMs, type Minor, partnerKey, present, writeAmount, type RowKey } from '../kernel/index.ts'
 import { inTransaction, type Tx } from '../postgres/index.ts'
 import { sumRefundsOfSessions } from './refunds.ts'
 import type { CheckoutDeps, LatePayment } from './session.ts'
@@ -32,11 +32,7 @@ export type LatePayments = {
    * Sends the partner an event with the outcome of the return of a late payment. Ignores cases that are not late
    * payments.
    */
-  readonly returnEnded: (
-    tx: Tx,
-    key: { readonly partnerId: string; readonly id: string },
-    status: 'Returned' | 'WithOperator',
-  ) => Promise<void>
+  readonly returnEnded: (tx: Tx, key: RowKey, status: 'Returned' | 'WithOperator') => Promise<void>
 }
 /** `customerId`: the customer of the account that received the money. */
 type ChosenLatePayment = LatePayment & { readonly customerId: string }

@@ -8,7 +8,7 @@ import { type BodyOf, checkout as wire, ownJson, type QueryOf } from '@partner-p
 import type { Logo } from '../branding/index.ts'
 import { linkTokenPartner, newLinkToken } from '../access/index.ts'
 import { notFound, type Page, readAmount, readTime, Refusal, refuseFields } from '../kernel/api/index.ts'
-import { type Currency, type Minor, newId, partnerKey, present, secondMs } from '../kernel/index.ts'
+import { type Currency, type Minor, newId, partnerKey, present, secondMs, tokenHash } from '../kernel/index.ts'
 import { inTransaction, type SealedColumn, type Tx } from '../postgres/index.ts'
 import {
   parseLineItems,
@@ -17,7 +17,6 @@ import {
   readFiat,
   readLineItems,
   returnErrors,
-  tokenHash,
   type SessionRequest,
 } from './rules.ts'
 import { readLogo } from './hosted.ts'

@@ -1,12 +1,19 @@
 /** Refunds: money of a paid session goes back to the account that paid, by a payout. */
-import { type BodyOf, ownJson, type payouts, type QueryOf } from '@partner-payments/wire'
+import { type BodyOf, ownJson, type QueryOf } from '@partner-payments/wire'
 import { type Caller, notFound, type Page, readAmount, Refusal, refuseField } from '../kernel/api/index.ts'
 import { amountText, type Currency, type Minor, partnerKey, present, writeAmount } from '../kernel/index.ts'
 import { toRequestInProgress, replayRow, sqlState, sqlStateOf, type Tx } from '../postgres/index.ts'
 import { type DepositWithParts, type Part, type PaymentRefunds, parsePartReport } from '../deposits/index.ts'
-import type { Creditor, RefundEvents, PayoutCall, PayoutLife, PayoutRow, Payouts } from '../payouts/index.ts'
+import type {
+  Creditor,
+  RefundEvents,
+  PayoutCall,
+  PayoutLife,
+  PayoutRow,
+  Payouts,
+  PayoutStatus,
+} from '../payouts/index.ts'
 import type { CheckoutDeps } from './session.ts'
-import { sessionById, type SessionRow } from './store.ts'
 import * as store from './store.ts'
 import { lateById } from './store-late.ts'
 import type { EventOutbox, EventPayload } from '../events/index.ts'
@@ -94,7 +101,7 @@ const attemptsMax = 5
 export function createRefunds(deps: CheckoutDeps): Refunds {
   const { db, cursors, payouts } = deps
   const requireSession = async (partnerId: string, sessionId: string) => {
-    if ((await sessionById(db, partnerId, sessionId)) === undefined) throw notFound('checkout session')
+    if ((await store.sessionById(db, partnerId, sessionId)) === undefined) throw notFound('checkout session')
   }
   return {
     refund: createRefund(deps),
@@ -116,7 +123,7 @@ export function createRefunds(deps: CheckoutDeps): Refunds {
 
 type RefundRequest = {
   readonly caller: Caller
-  readonly session: SessionRow
+  readonly session: store.SessionRow
   /** The deposit of the session, or of the accepted late payment. */
   readonly deposit: DepositWithParts
   /** Undefined: the deposit is paid by one payment. */
@@ -148,7 +155,7 @@ function createRefund(deps: CheckoutDeps): Refunds['refund'] {
   const attempt = (caller: Caller, sessionId: string, body: RefundRequest['body'], ip: string) =>
     db.transaction(async (tx) => {
       const { partnerId } = caller
-      const session = await sessionById(tx, partnerId, sessionId)
+      const session = await store.sessionById(tx, partnerId, sessionId)
       if (session === undefined) throw notFound('checkout session')
       const { partId = null, reference = null, reason = null, idempotencyKey } = body
       const late = await findAcceptedLate(tx, session, body.latePaymentId ?? null)
@@ -294,8 +301,6 @@ export const createRefundEvents = ({ eventOutbox, facts }: RefundEventDeps): Ref
   },
 })
 
-type PayoutStatus = (typeof payouts.payoutStatuses)[number]
-
 /** Statuses in which the money did not reach the payer, or came back. */
 const unpaidStatuses: ReadonlySet<PayoutStatus> = new Set(['Failed', 'Returned', 'Cancelled'])
 
@@ -370,7 +375,7 @@ function refundedPart({ inParts, status, parts }: DepositWithParts, partId: stri
  * Reads the named late payment with its deposit. Undefined: the request names none. Refuses: checkout_session_not_paid,
  * validation_failed.
  */
-async function findAcceptedLate(tx: Tx, { partnerId, id: sessionId }: SessionRow, latePaymentId: string | null) {
+async function findAcceptedLate(tx: Tx, { partnerId, id: sessionId }: store.SessionRow, latePaymentId: string | null) {
   if (latePaymentId === null) return undefined
   const late = await lateById(tx, partnerId, latePaymentId)
   if (late === undefined || late.sessionId !== sessionId)

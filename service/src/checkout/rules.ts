@@ -1,5 +1,4 @@
 /** Pure: the rules for a session request, and the text of the EPC QR code. */
-import { createHash } from 'node:crypto'
 import {
   type BodyOf,
   checkout as wire,
@@ -31,9 +30,6 @@ export const checkoutStatus = (status: DepositStatus): CheckoutStatus => statuse
 /** Returns the statuses of deposits whose session has a status. */
 export const depositStatusesOf = (wanted: CheckoutStatus): readonly DepositStatus[] =>
   (Object.keys(statuses) as DepositStatus[]).filter((status) => statuses[status] === wanted)
-
-/** Hashes a token. No salt is needed: a hash does not reveal a token of 256 random bits. */
-export const tokenHash = (token: string): Buffer => createHash('sha256').update(token).digest()
 
 export type SessionRequest = {
   readonly amount: Minor

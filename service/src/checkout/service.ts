@@ -15,7 +15,16 @@ import {
   capSums,
 } from '../kernel/api/index.ts'
 import { formatCreditorReference } from '../iso20022/index.ts'
-import { type Currency, isFiat, newId, partnerKey, present, randomText, writeAmount } from '../kernel/index.ts'
+import {
+  type Currency,
+  isFiat,
+  newId,
+  partnerKey,
+  present,
+  randomText,
+  writeAmount,
+  tokenHash,
+} from '../kernel/index.ts'
 import { inTransaction, oncePerKey, type Tx } from '../postgres/index.ts'
 import type { Customer } from '../parties/customers/index.ts'
 import { type DepositRow, hashFingerprint, type DepositWithParts, type Part } from '../deposits/index.ts'
@@ -35,14 +44,12 @@ import {
   msUntil,
   readSession,
   type SessionRequest,
-  tokenHash,
 } from './rules.ts'
 import { createLate, type LatePayments, readLatePayments } from './late.ts'
 import { createLinks, type LinkSessions, type Links } from './links.ts'
 import { createRefunds, sumRefundsOfSessions, type Refunds } from './refunds.ts'
 import * as store from './store.ts'
 import type { BankStep } from '../rails/index.ts'
-import type { OpenLinkSession, SessionRow } from './store.ts'
 import { lateOfSessions } from './store-late.ts'
 import { contrastProblem, logoDigest, rasterizeLogo, drawnPixelsMax, readColour, readLogo } from '../branding/index.ts'
 import type { DocumentBrand } from '../typesetting/index.ts'
@@ -135,8 +142,8 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
 type ReadExtras = (
   tx: Tx,
   partnerId: string,
-  rows: readonly SessionRow[],
-) => Promise<(row: SessionRow) => SessionExtras>
+  rows: readonly store.SessionRow[],
+) => Promise<(row: store.SessionRow) => SessionExtras>
 
 /** Creates the function that reads the refunds, late payments and customer names of sessions. */
 const createReadExtras =
@@ -209,7 +216,7 @@ type SessionOpening = {
   readonly description: string | null
   readonly websiteReference: string | null
   readonly customFields: Record<string, unknown> | null
-  readonly link: Pick<SessionRow, 'linkId' | 'payerName' | 'payerEmail'> & OpenLinkSession
+  readonly link: Pick<store.SessionRow, 'linkId' | 'payerName' | 'payerEmail'> & store.OpenLinkSession
 }
 const noLink = { linkId: null, payerName: null, payerEmail: null, linkOpen: null, openedBy: null } as const
 
@@ -426,7 +433,7 @@ type SimulateDeps = {
     tx: Tx,
     partnerId: string,
     id: string,
-  ) => Promise<{ row: SessionRow; deposit: DepositWithParts; beside: SessionExtras }>
+  ) => Promise<{ row: store.SessionRow; deposit: DepositWithParts; beside: SessionExtras }>
 }
 
 /** The steps of each outcome. Steps that the session has already passed have no further effect. */
@@ -478,7 +485,7 @@ function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: Simulat
 }
 
 /** Finds the deposit of the late payment that was accepted last. */
-async function lastAccepted({ deposits }: CheckoutDeps, tx: Tx, session: SessionRow) {
+async function lastAccepted({ deposits }: CheckoutDeps, tx: Tx, session: store.SessionRow) {
   const rows = await lateOfSessions(tx, [session])
   const id = rows.findLast(({ depositId }) => depositId !== null)?.depositId ?? null
   const [found] = id === null ? [] : await deposits.byIds(tx, [{ partnerId: session.partnerId, id }])

@@ -3,9 +3,8 @@
  * case.
  */
 import type { LatePaymentReason } from '@partner-payments/wire'
-import type { Currency, Minor } from '../kernel/index.ts'
+import type { Currency, Minor, RowKey } from '../kernel/index.ts'
 import { insertBy, ofPartners, sql, type Tx } from '../postgres/index.ts'
-import type { SessionKey } from './store.ts'
 
 export type LateChoice = 'Accept' | 'Return'
 
@@ -59,7 +58,7 @@ export function lateById(tx: Tx, partnerId: string, id: string): Promise<LateRow
 }
 
 /** Lists the late payments of these sessions, oldest first. */
-export function lateOfSessions(tx: Tx, keys: readonly SessionKey[]): Promise<readonly LateRow[]> {
+export function lateOfSessions(tx: Tx, keys: readonly RowKey[]): Promise<readonly LateRow[]> {
   return tx.rows<LateRow>(sql`/* checkout.lateOfSessions */
     select ${columns} from checkout.late_payments
     where ${ofPartners(keys.map(({ partnerId }) => partnerId))} and session_id = any(${keys.map(({ id }) => id)}::uuid[])

@@ -12,7 +12,7 @@ import {
 import type { CurrencySum, PageRequest } from '../kernel/api/index.ts'
 import { type DepositStatus, sessionReads } from '../deposits/index.ts'
 import type { Logo } from '../branding/index.ts'
-import { present } from '../kernel/index.ts'
+import { present, type RowKey } from '../kernel/index.ts'
 
 export type SessionRow = {
   readonly partnerId: string
@@ -219,9 +219,7 @@ export async function insertVisit(
   return inserted === 1
 }
 
-export type SessionKey = { readonly partnerId: string; readonly id: string }
-
-export function visitsBySessions(tx: Tx, keys: readonly SessionKey[]): Promise<readonly VisitRow[]> {
+export function visitsBySessions(tx: Tx, keys: readonly RowKey[]): Promise<readonly VisitRow[]> {
   return tx.rows<VisitRow>(sql`/* checkout.visitsBySessions */
     select partner_id, session_id, ip_address, bank_country, started_at, payer_name, decision
     from checkout.sandbox_visits
@@ -229,7 +227,7 @@ export function visitsBySessions(tx: Tx, keys: readonly SessionKey[]): Promise<r
 }
 
 /** Stores the name of the visitor. It stays after the decision. */
-export async function storeVisitorName(tx: Tx, { partnerId, id }: SessionKey, name: string): Promise<void> {
+export async function storeVisitorName(tx: Tx, { partnerId, id }: RowKey, name: string): Promise<void> {
   await tx.run(sql`/* checkout.storeVisitorName */
     update checkout.sandbox_visits set payer_name = ${name}
     where partner_id = ${partnerId} and session_id = ${id} and decision is null`)
@@ -238,7 +236,7 @@ export async function storeVisitorName(tx: Tx, { partnerId, id }: SessionKey, na
 /** Stores the decision, if it is the first, and returns the visit. */
 export function decideVisit(
   tx: Tx,
-  { partnerId, id }: SessionKey,
+  { partnerId, id }: RowKey,
   decision: VisitDecision,
   now: Date,
 ): Promise<VisitRow | undefined> {

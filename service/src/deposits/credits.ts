@@ -5,10 +5,10 @@
 import type { PaymentMethod, Rail } from '@partner-payments/wire'
 import { notFound, Refusal } from '../kernel/api/index.ts'
 import { referencesInTexts } from '../iso20022/index.ts'
-import { firstIdOf, isFiat, newId, partnerKey, present } from '../kernel/index.ts'
+import { firstIdOf, isFiat, newId, partnerKey, present, type RowKey, type Money } from '../kernel/index.ts'
 import type { TriggerOutcome, AppliedOutcome } from '../lifecycle/index.ts'
 import { createBatcher, type Tx, withoutTransaction } from '../postgres/index.ts'
-import type { BankNotification, Money } from '../rails/index.ts'
+import type { BankNotification } from '../rails/index.ts'
 import type { NewEvent } from '../events/index.ts'
 import type { Payer } from '../parties/customers/index.ts'
 import type { NewTransaction } from '../transactions/index.ts'
@@ -184,7 +184,7 @@ const toTrigger = ({ connector, owner: { partnerId }, notification }: Booking, i
 
 function toCredit(
   connector: string,
-  { partnerId, id: subjectId }: store.DepositKey,
+  { partnerId, id: subjectId }: RowKey,
   { id, subjectId: creditId, money, debtor, transactionHash, account, remittance, endToEndId }: CreditNotification,
 ): DepositCreditTrigger {
   const origin = { account, remittance, endToEndId }
@@ -364,7 +364,7 @@ type ReportedCredit = { readonly connector: string; readonly notification: Credi
  * the case is opened.
  */
 type LocatedCredit =
-  | { readonly deposit: store.DepositKey }
+  | { readonly deposit: RowKey }
   | { readonly owner: AccountOwner }
   | { readonly several: string }
   | undefined
@@ -428,10 +428,7 @@ const creditKey = ({ connector, notification: { subjectId } }: ReportedCredit): 
   partnerKey(connector, subjectId)
 
 /** Finds the deposits to which these credits have been applied already. */
-async function findAppliedDeposits(
-  tx: Tx,
-  credits: readonly ReportedCredit[],
-): Promise<ReadonlyMap<string, store.DepositKey>> {
+async function findAppliedDeposits(tx: Tx, credits: readonly ReportedCredit[]): Promise<ReadonlyMap<string, RowKey>> {
   if (credits.length === 0) return new Map()
   const ids = credits.map(({ notification: { subjectId } }) => subjectId)
   const rows = await store.findDepositsOfCredits(tx, ids)
@@ -443,7 +440,7 @@ async function findAppliedDeposits(
 const awaiting: ReadonlySet<DepositStatus> = new Set(awaitingParts)
 
 /** Chooses the only deposit that waits for money. If none waits, chooses the only deposit: its status decides what happens. */
-function chooseDeposit(named: readonly store.ReferencedDeposit[]): store.DepositKey | undefined {
+function chooseDeposit(named: readonly store.ReferencedDeposit[]): RowKey | undefined {
   const open = named.filter(({ status }) => awaiting.has(status))
   const [meant, ...others] = open.length > 0 ? open : named
   return others.length === 0 ? meant : undefined

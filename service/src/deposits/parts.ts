@@ -4,14 +4,14 @@
  * parts of a deposit that ends before it is paid in full, go to suspense, each with a case.
  */
 import type { CaseReport, NewCase } from '../cases/index.ts'
-import { assert, type Minor, newId, partnerKey, present } from '../kernel/index.ts'
+import { assert, type Minor, newId, partnerKey, present, type RowKey, type Money } from '../kernel/index.ts'
 import { type AccountName, type Entry, singleEntry } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import type { IncomingDebtor, Money } from '../rails/index.ts'
+import type { IncomingDebtor } from '../rails/index.ts'
 import { checkout, ownJson } from '@partner-payments/wire'
 import type { BlockReason } from './inbound.ts'
 import { awaitingParts, type DepositStatus, type DepositTrigger } from './lifecycle.ts'
-import type { Deposit, DepositKey } from './store.ts'
+import type { Deposit } from './store.ts'
 import { type Part, type PartStatusChange, readParts, type PartStatus } from './store-parts.ts'
 
 /** Deposit under its lock. `parts` is empty if one payment pays the deposit. */
@@ -95,7 +95,7 @@ export type PartsPlan = {
   readonly entries: readonly Entry[]
   readonly cases: readonly NewCase[]
   /** Cases that end because their money leaves suspense. */
-  readonly released: readonly DepositKey[]
+  readonly released: readonly RowKey[]
   /** Parts with an event, and the sum that counts afterwards. */
   readonly told: readonly Part[]
   readonly paid: Minor

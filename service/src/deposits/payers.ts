@@ -5,37 +5,29 @@
  */
 import { ownJson } from '@partner-payments/wire'
 import { notFound, Refusal } from '../kernel/api/index.ts'
-import { after, dayMs, isFiat, partnerKey } from '../kernel/index.ts'
+import { after, dayMs, isFiat, partnerKey, type RowKey, type Money } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import {
-  bankKey,
-  missingDebtorFields,
-  type IncomingDebtor,
-  internalConnectorId,
-  type Money,
-  payerRegion,
-} from '../rails/index.ts'
+import { bankKey, missingDebtorFields, type IncomingDebtor, internalConnectorId, payerRegion } from '../rails/index.ts'
 import type { SubjectName } from '../screening/index.ts'
 import type { DepositsDeps } from './deps.ts'
 import { parsePartReport } from './parts.ts'
-import { type DepositKey, lockDeposits } from './store.ts'
-import { type Part, readParts, type PayerCheck, type PayerRule } from './store-parts.ts'
+import { lockDeposits } from './store.ts'
 import * as store from './store-parts.ts'
 
 /** Money that arrives for a deposit. */
-export type IncomingPayment = DepositKey & {
+export type IncomingPayment = RowKey & {
   readonly connector: string
   readonly debtor: IncomingDebtor
   readonly money: Money
 }
 
 /** Finds the rule with the largest amount that the payment exceeds. Undefined: no rule applies, and the payment is accepted. */
-const findRule = (rules: readonly PayerRule[], check: Pick<PayerCheck, 'region' | 'currency' | 'amount'>) =>
+const findRule = (rules: readonly store.PayerRule[], check: Pick<store.PayerCheck, 'region' | 'currency' | 'amount'>) =>
   rules
     .filter(
       ({ region, currency, above }) => region === check.region && currency === check.currency && check.amount > above,
     )
-    .reduce<PayerRule | undefined>(
+    .reduce<store.PayerRule | undefined>(
       (last, rule) => (last === undefined || rule.above > last.above ? rule : last),
       undefined,
     )
@@ -48,7 +40,7 @@ export async function checkPayers(
   tx: Tx,
   arrivals: readonly IncomingPayment[],
   now: Date,
-): Promise<ReadonlyMap<string, PayerCheck>> {
+): Promise<ReadonlyMap<string, store.PayerCheck>> {
   const lacking = arrivals.flatMap((arrival) => {
     const { connector, debtor, money } = arrival
     if (!isFiat(money.currency) || connector === internalConnectorId) return []
@@ -72,7 +64,7 @@ export async function checkPayers(
 const ownershipMissing = 'ownership'
 /** Long enough for an owner who is away from the wallet. */
 const proofDays = 14
-export const lacksOwnership = (check: PayerCheck | undefined): boolean => check?.lacks === ownershipMissing
+export const lacksOwnership = (check: store.PayerCheck | undefined): boolean => check?.lacks === ownershipMissing
 
 /**
  * Checks whether tokens need a proof of who controls the wallet (articles 14(5) and 16(2)): new payments in `arrivals`,
@@ -82,8 +74,8 @@ export async function checkWallets(
   { clock, proofsMissing }: Pick<DepositsDeps, 'clock' | 'proofsMissing'>,
   tx: Tx,
   arrivals: readonly (IncomingPayment & { readonly customerId: string | null })[],
-  kept: readonly { readonly check: PayerCheck; readonly customerId: string | null; readonly account: string }[],
-): Promise<ReadonlyMap<string, PayerCheck>> {
+  kept: readonly { readonly check: store.PayerCheck; readonly customerId: string | null; readonly account: string }[],
+): Promise<ReadonlyMap<string, store.PayerCheck>> {
   const now = clock.now()
   const fresh = arrivals.flatMap(({ partnerId, id, customerId, connector, debtor, money }) => {
     if (isFiat(money.currency) || connector === internalConnectorId) return []
@@ -97,7 +89,7 @@ export async function checkWallets(
       lacks: ownershipMissing,
       measure: 'ask',
     } as const
-    const check: PayerCheck = { ...found, answerBy, decision: null, foundAt: now }
+    const check: store.PayerCheck = { ...found, answerBy, decision: null, foundAt: now }
     return [{ check, customerId, account: debtor.account }]
   })
   const waiting = kept.filter(({ check }) => lacksOwnership(check) && awaitsAnswer(check, now))
@@ -110,7 +102,7 @@ export async function checkWallets(
     })),
   )
   return new Map(
-    asked.flatMap(({ check }, index): readonly (readonly [string, PayerCheck])[] => {
+    asked.flatMap(({ check }, index): readonly (readonly [string, store.PayerCheck])[] => {
       const key = partnerKey(check.partnerId, check.id)
       if (missing[index] === true) return [[key, check]]
       return index < fresh.length ? [] : [[key, { ...check, decision: 'received' }]]
@@ -119,21 +111,24 @@ export async function checkWallets(
 }
 
 /** Reports whether the money waits for an answer or is returned. */
-export const isWithheld = (check: PayerCheck | undefined): boolean =>
+export const isWithheld = (check: store.PayerCheck | undefined): boolean =>
   check !== undefined && check.measure !== 'accept' && check.decision !== 'received'
 
 /**
  * Chooses the check that decides about a deposit whose new part lacks data. An accepted part does not release a waiting
  * one, and a waiting part does not delay the return of a rejected one.
  */
-export function strictestCheck(known: PayerCheck | undefined, fresh: PayerCheck | undefined): PayerCheck | undefined {
+export function strictestCheck(
+  known: store.PayerCheck | undefined,
+  fresh: store.PayerCheck | undefined,
+): store.PayerCheck | undefined {
   if (known === undefined || fresh === undefined) return fresh ?? known
   const goesBack = isWithheld(known) && (known.measure === 'reject' || known.decision === 'refused')
   return isWithheld(known) && (goesBack ? fresh.measure !== 'reject' : !isWithheld(fresh)) ? known : fresh
 }
 
 /** Reports whether an answer may still arrive. */
-export const awaitsAnswer = (check: PayerCheck | undefined, now: Date): boolean =>
+export const awaitsAnswer = (check: store.PayerCheck | undefined, now: Date): boolean =>
   check?.measure === 'ask' && check.decision === null && check.answerBy !== null && check.answerBy > now
 
 /** Payer data that an answer adds. */
@@ -141,9 +136,12 @@ export type PayerAnswer = Partial<Pick<IncomingDebtor, 'name' | 'account' | 'add
 
 export type PayerChecks = {
   readonly rules: typeof store.payerRules
-  readonly setRule: (tx: Tx, rule: PayerRule) => Promise<readonly PayerRule[]>
+  readonly setRule: (tx: Tx, rule: store.PayerRule) => Promise<readonly store.PayerRule[]>
   /** Removes a rule. Refuses: not_found. */
-  readonly removeRule: (tx: Tx, rule: Parameters<typeof store.removePayerRule>[1]) => Promise<readonly PayerRule[]>
+  readonly removeRule: (
+    tx: Tx,
+    rule: Parameters<typeof store.removePayerRule>[1],
+  ) => Promise<readonly store.PayerRule[]>
   readonly waiting: typeof store.waitingPayerChecks
   readonly checksOf: typeof store.readPayerChecks
   readonly failingBanks: typeof store.failingBanks
@@ -152,7 +150,7 @@ export type PayerChecks = {
    * bank did not answer, and the money is returned. Refuses: not_found, validation_failed (no money waits, or data are
    * still missing).
    */
-  readonly decide: (tx: Tx, key: DepositKey, answer: PayerAnswer | null) => Promise<void>
+  readonly decide: (tx: Tx, key: RowKey, answer: PayerAnswer | null) => Promise<void>
 }
 
 export function createPayerChecks({ clock, screening }: Pick<DepositsDeps, 'clock' | 'screening'>): PayerChecks {
@@ -187,7 +185,7 @@ export function createPayerChecks({ clock, screening }: Pick<DepositsDeps, 'cloc
 }
 
 /** Finds parts that wait and lack data, each by its own amount: the check of their deposit is about the newest part. */
-const partsLackingData = (parts: readonly Part[], { currency }: Pick<PayerCheck, 'currency'>) =>
+const partsLackingData = (parts: readonly store.Part[], { currency }: Pick<store.PayerCheck, 'currency'>) =>
   parts.flatMap(({ id, amount, status, ...part }) => {
     const report = status === 'Screening' ? parsePartReport(part) : undefined
     const lacks = report !== undefined && missingDebtorFields(report.debtor, { currency, amount }).length > 0
@@ -198,8 +196,8 @@ export const hasPartLackingData = (...asked: Parameters<typeof partsLackingData>
   partsLackingData(...asked).length > 0
 
 /** Reads the payer names of a deposit and of its waiting parts. */
-async function readPayerNames(tx: Tx, key: DepositKey, stored: string | null): Promise<readonly SubjectName[]> {
-  const parts = (await readParts(tx, [key])).filter(({ status }) => status === 'Screening')
+async function readPayerNames(tx: Tx, key: RowKey, stored: string | null): Promise<readonly SubjectName[]> {
+  const parts = (await store.readParts(tx, [key])).filter(({ status }) => status === 'Screening')
   return payerNames([
     ...(stored === null ? [] : [ownJson<IncomingDebtor>(stored)]),
     ...parts.flatMap((part) => parsePartReport(part)?.debtor ?? []),
@@ -215,13 +213,13 @@ export const payerNames = (payers: readonly Pick<IncomingDebtor, 'name' | 'onBeh
 /** Adds an answer to the payer of a deposit, or to the payers of its waiting parts that lack data. Refuses: validation_failed. */
 async function addAnswer(
   tx: Tx,
-  key: DepositKey,
+  key: RowKey,
   stored: string | null,
-  check: PayerCheck,
+  check: store.PayerCheck,
   answer: PayerAnswer,
   now: Date,
 ): Promise<void> {
-  const completed = (debtor: IncomingDebtor, money: Pick<PayerCheck, 'currency' | 'amount'>): IncomingDebtor => {
+  const completed = (debtor: IncomingDebtor, money: Pick<store.PayerCheck, 'currency' | 'amount'>): IncomingDebtor => {
     const whole = { ...debtor, ...answer }
     const lacks = lacksOwnership(check) ? [] : missingDebtorFields(whole, money)
     if (lacks.length > 0)
@@ -231,7 +229,7 @@ async function addAnswer(
       )
     return whole
   }
-  const parts = (await readParts(tx, [key])).filter(({ status }) => status === 'Screening')
+  const parts = (await store.readParts(tx, [key])).filter(({ status }) => status === 'Screening')
   const lacking = lacksOwnership(check) ? [] : partsLackingData(parts, check)
   if (new Set(lacking.map(({ report: { debtor } }) => `${debtor.account} ${debtor.name}`)).size > 1)
     throw new Refusal(

@@ -3,14 +3,14 @@
  * batch of triggers and writes all transitions together. A duplicate changes nothing.
  */
 import { ownJson } from '@partner-payments/wire'
-import { assert, newId, partnerKey, present } from '../kernel/index.ts'
+import { assert, newId, partnerKey, present, type RowKey, type Money } from '../kernel/index.ts'
 import { type Entry, singleEntry } from '../ledger/index.ts'
 import { type BlockReason, type InboundAccounts, withoutBlocks, readInbound } from './inbound.ts'
 import type { NewEvent } from '../events/index.ts'
 import { type TriggerOutcome, createEngine, type LifecycleMove, findTransition } from '../lifecycle/index.ts'
 import type { NewCase } from '../cases/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import type { IncomingDebtor, Money } from '../rails/index.ts'
+import type { IncomingDebtor } from '../rails/index.ts'
 import type { Payer } from '../parties/customers/index.ts'
 import type { TransactionMove } from '../transactions/index.ts'
 import { creditAccounts, type DepositsDeps, payerParty } from './deps.ts'
@@ -27,7 +27,6 @@ import {
 } from './parts.ts'
 import { awaitsAnswer, isWithheld, lacksOwnership } from './payers.ts'
 import { type ArrivingMoney, createScreenedLock, type ScreenedDeposit, payerKey } from './screened.ts'
-import { partEvents } from './events.ts'
 import { decidePayerCheck, insertParts, insertPayerChecks, updatePartStatuses } from './store-parts.ts'
 import * as store from './store.ts'
 
@@ -81,7 +80,7 @@ function createApply(
     clock: deps.clock,
     lifecycle: depositLifecycle,
     lock: async (tx, keys) => {
-      const connectorOf = ({ partnerId, id }: store.DepositKey) => connectors.get(partnerKey(partnerId, id))
+      const connectorOf = ({ partnerId, id }: RowKey) => connectors.get(partnerKey(partnerId, id))
       const rows = await lock(tx, keys, ({ partnerId, id }) => arriving.get(partnerKey(partnerId, id)), connectorOf)
       inbound = await readInbound(deps, tx, rows, connectorOf)
       return rows
@@ -456,7 +455,7 @@ function eventsOf(
   )
   const type = transition.event
   const origin = { partnerId, occurredAt: now }
-  const ofParts = partEvents(deposit, customer, plan, now)
+  const ofParts = events.partEvents(deposit, customer, plan, now)
   // The interface document has no event for money under review: the timeline shows it.
   if (type === undefined) return ofParts
   assert(type !== 'partner.customer.deposit.created', 'a deposit is created once')

@@ -4,7 +4,16 @@
  * partner owes it. Refunds of the same money that no worker has begun are cancelled. An operator looks at each reversal
  * and recalls the other refunds.
  */
-import { amountText, assert, type Currency, isFiat, type Minor, partnerKey, present } from '../kernel/index.ts'
+import {
+  amountText,
+  assert,
+  type Currency,
+  isFiat,
+  type Minor,
+  partnerKey,
+  present,
+  type RowKey,
+} from '../kernel/index.ts'
 import { type Entry, singleEntry, type EntryRequest, type Ledger } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { BankNotification } from '../rails/index.ts'
@@ -56,7 +65,7 @@ type ReversalShare = Pick<ReversalNotification, 'id' | 'money'> & { readonly key
 async function splitReversal(
   tx: Tx,
   { id, money }: ReversalNotification,
-  whole: store.DepositKey,
+  whole: RowKey,
   key: CreditedKey,
 ): Promise<readonly ReversalShare[] | undefined> {
   const locked = await withParts(tx, await store.lockDeposits(tx, [whole, key]))
@@ -76,7 +85,7 @@ async function splitReversal(
 }
 
 /** A deposit, or one part of it. */
-type CreditedKey = store.DepositKey & { readonly partId?: string }
+type CreditedKey = RowKey & { readonly partId?: string }
 
 /**
  * Moves the money that the bank has taken back: from the balance if the credit was booked there, from the account

@@ -1,9 +1,9 @@
 /** Screens the names of the customer and of the payer before money is credited. */
 import { ownJson } from '@partner-payments/wire'
-import { after, minuteMs, partnerKey, secondMs } from '../kernel/index.ts'
+import { after, minuteMs, partnerKey, secondMs, type RowKey, type Money } from '../kernel/index.ts'
 import type { AppliedOutcome } from '../lifecycle/index.ts'
 import { byShard, type Tx } from '../postgres/index.ts'
-import type { IncomingDebtor, Money } from '../rails/index.ts'
+import type { IncomingDebtor } from '../rails/index.ts'
 import {
   countriesOfAccount,
   type Hold,
@@ -56,7 +56,7 @@ const recheckMs = 5 * secondMs
 /** Longer, because a bank takes days to answer. */
 const answerMs = minuteMs
 
-export const payerKey = ({ partnerId, id }: store.DepositKey): SubjectKey => ({ partnerId, kind: 'payer', id })
+export const payerKey = ({ partnerId, id }: RowKey): SubjectKey => ({ partnerId, kind: 'payer', id })
 
 /** Fields that the bank did not report are empty. */
 type ScreenedPayer = Pick<IncomingDebtor, 'name' | 'account' | 'bic' | 'countryCode' | 'onBehalfOf'>
@@ -71,9 +71,9 @@ export const createScreenedLock =
   (deps: Pick<DepositsDeps, 'clock' | 'proofsMissing' | 'screening'>) =>
   async (
     tx: Tx,
-    keys: readonly store.DepositKey[],
-    arrivingOf: (key: store.DepositKey) => ArrivingMoney | undefined,
-    connectorOf: (key: store.DepositKey) => string | undefined,
+    keys: readonly RowKey[],
+    arrivingOf: (key: RowKey) => ArrivingMoney | undefined,
+    connectorOf: (key: RowKey) => string | undefined,
   ): Promise<readonly ScreenedDeposit[]> => {
     const { clock, screening } = deps
     const locked = await withParts(tx, await store.lockDeposits(tx, keys))
@@ -165,7 +165,7 @@ export const createDepositScreening = (
         .map(({ partnerId, id }) => partnerKey(partnerId, id)),
     )
     // After the answer of a bank, the next check is due at once.
-    const pauseOf = (key: store.DepositKey) => (asked.has(partnerKey(key.partnerId, key.id)) ? answerMs : recheckMs)
+    const pauseOf = (key: RowKey) => (asked.has(partnerKey(key.partnerId, key.id)) ? answerMs : recheckMs)
     for (const [partnerId, ofPartner] of Map.groupBy(waiting, (key) => key.partnerId))
       for (const [pauseMs, keys] of Map.groupBy(ofPartner, pauseOf))
         await store.postponeLooks(

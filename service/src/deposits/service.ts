@@ -1,7 +1,17 @@
 /** The operations of the deposits module. */
 import { ownJson, type PaymentMethod, type TransactionType } from '@partner-payments/wire'
 import { notFound, Refusal, Unreachable } from '../kernel/api/index.ts'
-import { after, amountText, type Clock, type Currency, type Minor, newId, present } from '../kernel/index.ts'
+import {
+  after,
+  amountText,
+  type Clock,
+  type Currency,
+  type Minor,
+  newId,
+  present,
+  type RowKey,
+  type Money,
+} from '../kernel/index.ts'
 import { type AccountName, type Entry, singleEntry } from '../ledger/index.ts'
 import {
   type AppliedOutcome,
@@ -30,15 +40,8 @@ import { createPayerChecks, type PayerChecks } from './payers.ts'
 import { type DepositWithParts, parsePartReport, withParts } from './parts.ts'
 import * as store from './store.ts'
 import { eraseFields, type Part, type PartStatus } from './store-parts.ts'
-import {
-  type Deposit,
-  listHeldDeposits,
-  listStuckDeposits,
-  waitingDepositsByIds,
-  type WaitingDepositRow,
-} from './store.ts'
 import { createHash } from 'node:crypto'
-import type { IncomingDebtor, Money } from '../rails/index.ts'
+import type { IncomingDebtor } from '../rails/index.ts'
 
 /** A deposit that awaits payment. */
 export type AwaitedDeposit = {
@@ -109,7 +112,7 @@ export type Deposits = Credits &
       tx?: Tx,
     ) => Promise<store.DepositRow | undefined>
     /** Reads the deposits that exist, in no order. */
-    readonly byIds: (tx: Tx, keys: readonly store.DepositKey[]) => Promise<readonly store.Deposit[]>
+    readonly byIds: (tx: Tx, keys: readonly RowKey[]) => Promise<readonly store.Deposit[]>
     /** Adds the parts to each deposit that is paid in parts. */
     readonly withParts: typeof withParts
     /** Locks deposits in the order of their ids, as transitions and reversals do. */
@@ -123,7 +126,7 @@ export type Deposits = Credits &
     /** Offers unmatched money of a credit that named this deposit to the partner. */
     readonly offerUnmatched: (
       tx: Tx,
-      key: store.DepositKey,
+      key: RowKey,
       offered: { readonly caseId: string; readonly money: Money },
     ) => Promise<void>
     /** Expires a deposit before its time, in the caller's transaction. Returns false if its status does not permit it. */
@@ -377,14 +380,14 @@ const holdsByStatus: Readonly<Record<DepositStatus, Hold['kind'] | undefined>> =
   Expired: undefined,
 }
 
-export function holdOfDeposit({ status, expiresAt }: Deposit): Hold | undefined {
+export function holdOfDeposit({ status, expiresAt }: store.Deposit): Hold | undefined {
   const kind = holdsByStatus[status]
   return kind && { kind, by: kind === 'payer' ? expiresAt : null }
 }
 
 function createWaiting({ db, clock }: { readonly db: Database; readonly clock: Clock }) {
   const standsBefore = () => after(clock.now(), -heldMsMax)
-  const classified = (rows: readonly WaitingDepositRow[]): readonly DepositInQueue[] =>
+  const classified = (rows: readonly store.WaitingDepositRow[]): readonly DepositInQueue[] =>
     rows.flatMap(({ partnerId, id, status, screeningSince, heldSince }): readonly DepositInQueue[] => {
       if (screeningSince !== null) return [{ partnerId, id, status, why: 'held', since: screeningSince }]
       return heldSince !== null && heldSince < standsBefore()
@@ -393,14 +396,14 @@ function createWaiting({ db, clock }: { readonly db: Database; readonly clock: C
     })
   return {
     waiting: async (rowsMax: number) => {
-      const held = classified(await listHeldDeposits(db, rowsMax))
-      const stands = classified(await listStuckDeposits(db, standsBefore(), rowsMax)).filter(
+      const held = classified(await store.listHeldDeposits(db, rowsMax))
+      const stands = classified(await store.listStuckDeposits(db, standsBefore(), rowsMax)).filter(
         ({ why }) => why === 'stands',
       )
       return [...held, ...stands]
     },
     waitingOf: async (partnerId: string, ids: readonly string[]) =>
-      classified(await waitingDepositsByIds(db, partnerId, ids)),
+      classified(await store.waitingDepositsByIds(db, partnerId, ids)),
   }
 }
 

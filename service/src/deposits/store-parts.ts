@@ -12,8 +12,7 @@ import {
   type Tx,
 } from '../postgres/index.ts'
 import type { Movement, PartReads } from '../transactions/index.ts'
-import type { DepositKey } from './store.ts'
-import type { Currency, Minor } from '../kernel/index.ts'
+import type { Currency, Minor, RowKey } from '../kernel/index.ts'
 import type { PayerRegion } from '../rails/index.ts'
 import type { DepositStatus } from './lifecycle.ts'
 
@@ -56,7 +55,7 @@ export async function insertParts(tx: Tx, rows: readonly PartRow[]): Promise<voi
 }
 
 /** Reads the parts of deposits, oldest first. */
-export async function readParts(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Part[]> {
+export async function readParts(tx: Tx, keys: readonly RowKey[]): Promise<readonly Part[]> {
   if (keys.length === 0) return []
   return tx.rows<Part>(sql`/* deposits.readParts */
     select ${columns}, reversed_at, reversed_by from deposits.parts
@@ -91,7 +90,7 @@ export function findDepositOfPart(
   tx: Tx,
   connector: string,
   creditId: string,
-): Promise<(DepositKey & { readonly partId: string }) | undefined> {
+): Promise<(RowKey & { readonly partId: string }) | undefined> {
   return tx.row(
     acrossPartners(
       'finds the deposit of a part, whose partner its reversal does not name, by an index',
@@ -236,7 +235,7 @@ export async function insertPayerChecks(tx: Tx, rows: readonly PayerCheck[]): Pr
       found_at = excluded.found_at`)
 }
 
-export function readPayerChecks(tx: Tx, keys: readonly DepositKey[]): Promise<readonly PayerCheck[]> {
+export function readPayerChecks(tx: Tx, keys: readonly RowKey[]): Promise<readonly PayerCheck[]> {
   const column = columnValues(keys)
   return tx.rows<PayerCheck>(sql`/* deposits.readPayerChecks */
     select ${payerColumns} from deposits.payer_checks
@@ -245,7 +244,7 @@ export function readPayerChecks(tx: Tx, keys: readonly DepositKey[]): Promise<re
 
 export async function decidePayerCheck(
   tx: Tx,
-  { partnerId, id }: DepositKey,
+  { partnerId, id }: RowKey,
   decision: 'received' | 'refused',
   now: Date,
 ): Promise<void> {
@@ -255,12 +254,7 @@ export async function decidePayerCheck(
 }
 
 /** Writes the payer data of an answer to a deposit, which is then checked again at once. */
-export async function writeDebtor(
-  tx: Tx,
-  { partnerId, id }: DepositKey,
-  debtor: string | null,
-  now: Date,
-): Promise<void> {
+export async function writeDebtor(tx: Tx, { partnerId, id }: RowKey, debtor: string | null, now: Date): Promise<void> {
   await tx.run(sql`/* deposits.writeDebtor */
     update deposits.deposits set debtor = coalesce(${debtor}, debtor), screening_due_at = ${now}, updated_at = ${now}
     where partner_id = ${partnerId} and id = ${id} and status = 'Screening'`)

@@ -1,6 +1,6 @@
 /** All SQL of deposits. */
 import type { PaymentMethod } from '@partner-payments/wire'
-import type { Currency, Minor } from '../kernel/index.ts'
+import type { Currency, RowKey, Money } from '../kernel/index.ts'
 import {
   acrossPartners,
   dueWork,
@@ -111,8 +111,6 @@ export function depositByKey(
     where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${key}`)
 }
 
-export type DepositKey = { readonly partnerId: string; readonly id: string }
-
 /** Reads the time of the last step of a deposit that is completed and not reversed. */
 export async function creditedAt(tx: Tx, partnerId: string, id: string): Promise<Date | undefined> {
   const found = await tx.row<{ updatedAt: Date }>(sql`/* deposits.creditedAt */
@@ -122,7 +120,7 @@ export async function creditedAt(tx: Tx, partnerId: string, id: string): Promise
 }
 
 /** Reads deposits by id, in no order. */
-export function depositsByIds(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Deposit[]> {
+export function depositsByIds(tx: Tx, keys: readonly RowKey[]): Promise<readonly Deposit[]> {
   return tx.rows<Deposit>(sql`/* deposits.depositsByIds */
     select ${facts} from deposits.deposits
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])`)
@@ -155,7 +153,7 @@ export async function depositsByReferences(
 }
 
 /** Locks deposits in the order of their ids, so that two batches cannot deadlock. */
-export function lockDeposits(tx: Tx, keys: readonly DepositKey[]): Promise<readonly Deposit[]> {
+export function lockDeposits(tx: Tx, keys: readonly RowKey[]): Promise<readonly Deposit[]> {
   return tx.rows<Deposit>(sql`/* deposits.lockDeposits */
     select ${facts} from deposits.deposits
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
@@ -166,13 +164,13 @@ export function lockDeposits(tx: Tx, keys: readonly DepositKey[]): Promise<reado
 export function knownCreditsOf(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly creditId: string }[],
-): Promise<readonly (DepositKey & { readonly connector: string; readonly creditId: string })[]> {
+): Promise<readonly (RowKey & { readonly connector: string; readonly creditId: string })[]> {
   return tx.rows(sql`/* deposits.knownCreditsOf */
     select partner_id, id, connector, credit_id from deposits.deposits
     where ${ofPartners(keys.map((key) => key.partnerId))} and credit_id = any(${keys.map((key) => key.creditId)}::text[])`)
 }
 
-export type ReferencedDeposit = DepositKey & { readonly creditorReference: string; readonly status: DepositStatus }
+export type ReferencedDeposit = RowKey & { readonly creditorReference: string; readonly status: DepositStatus }
 
 /** Finds deposits by creditor reference. */
 export function depositsByCreditorReference(
@@ -193,7 +191,7 @@ export function depositsByCreditorReference(
 export function findDepositsOfCredits(
   tx: Tx,
   creditIds: readonly string[],
-): Promise<readonly (DepositKey & { readonly connector: string; readonly creditId: string })[]> {
+): Promise<readonly (RowKey & { readonly connector: string; readonly creditId: string })[]> {
   return tx.rows(
     acrossPartners(
       'finds the deposits of credits, whose partner the bank does not name, by the indexes of credits',
@@ -206,8 +204,8 @@ export function findDepositsOfCredits(
 }
 
 /** Finds the deposit that a credit has paid or created. */
-export function findDepositOfCredit(tx: Tx, connector: string, creditId: string): Promise<DepositKey | undefined> {
-  return tx.row<DepositKey>(
+export function findDepositOfCredit(tx: Tx, connector: string, creditId: string): Promise<RowKey | undefined> {
+  return tx.row<RowKey>(
     acrossPartners(
       'finds the deposit of a credit, whose partner its reversal does not name, by an index',
       sql`/* deposits.findDepositOfCredit */
@@ -222,13 +220,13 @@ export function readMoneyOfCredit(
   partnerId: string,
   connector: string,
   creditId: string,
-): Promise<{ readonly amount: Minor; readonly currency: Currency } | undefined> {
+): Promise<Money | undefined> {
   return tx.row(sql`/* deposits.readMoneyOfCredit */
     select amount, currency from deposits.deposits
     where partner_id = ${partnerId} and connector = ${connector} and credit_id = ${creditId}`)
 }
 
-export async function markReversed(tx: Tx, { partnerId, id }: DepositKey, by: string, now: Date): Promise<void> {
+export async function markReversed(tx: Tx, { partnerId, id }: RowKey, by: string, now: Date): Promise<void> {
   await tx.run(sql`/* deposits.markReversed */
     update deposits.deposits set reversed_at = ${now}, reversed_by = ${by}, updated_at = ${now}
     where partner_id = ${partnerId} and id = ${id}`)
@@ -244,11 +242,7 @@ export const depositsDue = (after: Date): Sql =>
   )
 
 /** Lists deposits that are due to expire: the due-work scan, without a lock. */
-export function expiredDeposits(
-  tx: Tx,
-  now: Date,
-  rowsMax: number,
-): Promise<readonly { readonly partnerId: string; readonly id: string }[]> {
+export function expiredDeposits(tx: Tx, now: Date, rowsMax: number): Promise<readonly RowKey[]> {
   return tx.rows(
     dueWork(
       'finds partners with deposits to expire, without a lock',
@@ -335,8 +329,8 @@ export function oldestAtBank(tx: Tx): Promise<UnfinishedPayment | undefined> {
 }
 
 /** Lists deposits in screening that are due for a check: the due-work scan, without a lock. */
-export function depositsInScreening(tx: Tx, now: Date, rowsMax: number): Promise<readonly DepositKey[]> {
-  return tx.rows<DepositKey>(
+export function depositsInScreening(tx: Tx, now: Date, rowsMax: number): Promise<readonly RowKey[]> {
+  return tx.rows<RowKey>(
     dueWork(
       'finds partners with deposits that wait for a decision about a name, without a lock',
       (whose) => sql`/* deposits.depositsInScreening */
@@ -380,7 +374,7 @@ export async function oldestInScreening(tx: Tx): Promise<Date | null> {
 /** Reads the payer of a deposit. Undefined: no such deposit. */
 export function readPayer(
   tx: Tx,
-  { partnerId, id }: DepositKey,
+  { partnerId, id }: RowKey,
 ): Promise<
   { readonly debtor: string | null; readonly craftText: string | null; readonly isInScreening: boolean } | undefined
 > {
@@ -389,7 +383,7 @@ export function readPayer(
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
-export type WaitingDepositRow = DepositKey & {
+export type WaitingDepositRow = RowKey & {
   readonly status: string
   readonly screeningSince: Date | null
   readonly heldSince: Date | null

@@ -22,7 +22,7 @@ import {
 
 import type { EventPayload } from './samples.ts'
 
-export { type EventPayload, type SampleContext, sampleEvent } from './samples.ts'
+export { type EventPayload, sampleEvent } from './samples.ts'
 
 export type StoredEvent = {
   readonly id: string

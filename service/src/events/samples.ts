@@ -2,7 +2,7 @@
 import type { EventData, EventName } from '@partner-payments/wire'
 import { after, dayMs, minuteMs, newId, randomText, writeAmount } from '../kernel/index.ts'
 
-export type SampleContext = { readonly partnerId: string; readonly partnerName: string; readonly now: Date }
+type SampleContext = { readonly partnerId: string; readonly partnerName: string; readonly now: Date }
 
 /** The fields of an event that its module sets. The event outbox adds the others. */
 export type EventPayload<N extends EventName> = Omit<EventData<N>, 'eventType' | 'timestamp'>

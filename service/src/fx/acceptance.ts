@@ -1,11 +1,10 @@
 /** Accepts quotes in the caller's transaction: once each, before they expire. */
 import { notFound, Refusal } from '../kernel/api/index.ts'
-import { type Clock, partnerKey } from '../kernel/index.ts'
+import { type Clock, partnerKey, type RowKey } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { quoteRefusal } from './rules.ts'
 import * as store from './store.ts'
 
-export type QuoteKey = store.QuoteKey
 /** A locked quote that may be accepted. `acceptedAt`: the time at which its status was checked. */
 export type OpenQuote = store.QuoteRow & { readonly acceptedAt: Date }
 
@@ -15,16 +14,13 @@ export type QuoteAcceptances = {
    * not_found, fx_quote_accepted, fx_quote_expired. Checks their status once all are locked. The caller must not hold
    * locks on accounts, and must pass accepted quotes to `markAccepted`.
    */
-  readonly lockOpen: (tx: Tx, keys: readonly QuoteKey[]) => Promise<readonly (OpenQuote | Refusal)[]>
+  readonly lockOpen: (tx: Tx, keys: readonly RowKey[]) => Promise<readonly (OpenQuote | Refusal)[]>
   /** Reads a quote without a lock, and why it cannot be accepted now. Refuses: not_found. */
-  readonly look: (
-    tx: Tx,
-    key: QuoteKey,
-  ) => Promise<{ readonly quote: OpenQuote; readonly refusal: Refusal | undefined }>
+  readonly look: (tx: Tx, key: RowKey) => Promise<{ readonly quote: OpenQuote; readonly refusal: Refusal | undefined }>
   /** Marks each locked quote once with the reference of the transaction that accepts it. Writes with the commit. */
   readonly markAccepted: (tx: Tx, accepted: readonly AcceptedQuote[]) => void
   /** Locks a quote and marks it as accepted. Refuses: not_found, fx_quote_accepted, fx_quote_expired. */
-  readonly accept: (tx: Tx, key: QuoteKey & { readonly reference: string }) => Promise<OpenQuote>
+  readonly accept: (tx: Tx, key: RowKey & { readonly reference: string }) => Promise<OpenQuote>
 }
 
 type AcceptedQuote = { readonly quote: OpenQuote; readonly reference: string }

@@ -4,8 +4,8 @@
  */
 import type { BodyOf } from '@partner-payments/wire'
 import { createNonceBatcher } from '../access/index.ts'
-import { type Caller, type OpenNonce, Refusal } from '../kernel/api/index.ts'
-import { type Clock, currencies, type Currency, newId, partnerKey, present } from '../kernel/index.ts'
+import { type Caller, type OpenNonce, Refusal, catchRefusal } from '../kernel/api/index.ts'
+import { type Clock, currencies, type Currency, newId, partnerKey, present, type RowKey } from '../kernel/index.ts'
 import {
   type AccountSnapshots,
   type BalancesRead,
@@ -38,7 +38,6 @@ import {
   notVerified,
   type Payer,
 } from '../parties/customers/index.ts'
-import type { BuyerRow, QuoteRow } from './store.ts'
 import type { FxTerms, Rates } from '../rates/index.ts'
 
 type ConversionCall = KeyedCall & {
@@ -232,7 +231,7 @@ async function resubmitReplays(tx: Tx, answers: Answers): Promise<void> {
   for (const call of late) if (keys.has(keyOf(call))) answers.set(call, 'resubmit')
 }
 
-const quoteKeyOf = ({ partnerId, quoteId: id }: ConversionCall): store.QuoteKey => ({ partnerId, id })
+const quoteKeyOf = ({ partnerId, quoteId: id }: ConversionCall): RowKey => ({ partnerId, id })
 const keyOf = ({ partnerId, idempotencyKey }: Pick<store.Conversion, 'partnerId' | 'idempotencyKey'>) =>
   partnerKey(partnerId, idempotencyKey)
 
@@ -303,7 +302,7 @@ function toTransaction({ call, quote }: AcceptedConversion): NewTransaction {
 
 // Limits of customers: a conversion needs a verified customer, and must not exceed the maximum balance of its state.
 
-type BoughtAmount = Pick<QuoteRow, 'partnerId' | 'customerId' | 'buyCurrency' | 'buyAmount'>
+type BoughtAmount = Pick<store.QuoteRow, 'partnerId' | 'customerId' | 'buyCurrency' | 'buyAmount'>
 /** Customers of quotes, by `partnerKey`. Those with a maximum balance are locked. */
 type Buyers = ReadonlyMap<string, Payer>
 
@@ -321,7 +320,7 @@ export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'cu
   }
   return {
     /** Locks customers before their quotes, as an erasure does. Costs nothing for quotes without a customer. */
-    lock: async (tx: Tx, rows: readonly BuyerRow[]): Promise<Buyers> => {
+    lock: async (tx: Tx, rows: readonly store.BuyerRow[]): Promise<Buyers> => {
       const buyers = await customers.payersByIds(tx, rows)
       const limited = rows.filter(({ partnerId, id, currency }) => {
         const payer = buyers.get(partnerKey(partnerId, id))
@@ -407,15 +406,11 @@ export async function answerOnce<Call extends KeyedCall, Row>({
     return true
   })
   const outcomes = firstCalls.length > 0 ? await work(firstCalls) : new Map<Call, CallOutcome<Row>>()
-  const replay = (row: Row, { requestFingerprint }: Call): CallOutcome<Row> => {
-    try {
+  const replay = (row: Row, { requestFingerprint }: Call): CallOutcome<Row> =>
+    catchRefusal(() => {
       replayRow(keyed(row), requestFingerprint, pointer)
       return { row, replayed: true }
-    } catch (error) {
-      if (error instanceof Refusal) return error
-      throw error
-    }
-  }
+    })
   return calls.map((call) => {
     const own = outcomes.get(call)
     if (own !== undefined) return own

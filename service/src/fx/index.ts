@@ -6,5 +6,5 @@
  */
 export { type QuoteAcceptances, createAcceptances, type OpenQuote } from './acceptance.ts'
 export { fxRoutes, toQuote } from './routes.ts'
-export { exchangeTransfers, type ExchangeUse } from './rules.ts'
+export { exchangeTransfers } from './rules.ts'
 export { createFx, type Fx } from './service.ts'

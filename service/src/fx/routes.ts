@@ -1,5 +1,6 @@
 /** Maps API operations to module operations and response shapes. */
 import { type RawNumber, rawNumber, type ResponseOf } from '@partner-payments/wire'
+import { replayHeaders } from '../idempotency/index.ts'
 import type { Handlers } from '../kernel/api/index.ts'
 import { writeAmount } from '../kernel/index.ts'
 import { firstSettlementDay } from '../rails/index.ts'
@@ -7,7 +8,6 @@ import { type Rate, rateText } from '../rates/index.ts'
 import type { Fx, QuoteView } from './service.ts'
 import type { Conversion, QuoteRow } from './store.ts'
 
-const replayHeaders = { 'idempotent-replayed': 'true' } as const
 const writeRate = (rate: Rate): RawNumber => rawNumber(rateText(rate))
 
 export function fxRoutes(fx: Fx): Handlers<'fx'> {

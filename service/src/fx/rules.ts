@@ -129,7 +129,7 @@ export type ConvertedAmounts = CurrencyPair & {
   readonly feeAmount: Minor
 }
 
-export type ExchangeUse = {
+type ExchangeUse = {
   /** A conversion moves its money at once; a payout reserves it until the bank settles. */
   readonly kind: 'direct' | 'reserve'
   /** Account that gets the bought money: the balance, or the settlement account of a connector. */

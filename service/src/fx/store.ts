@@ -1,5 +1,5 @@
 /** All SQL of fx. */
-import type { Currency } from '../kernel/index.ts'
+import type { Currency, RowKey } from '../kernel/index.ts'
 import {
   unnestSource,
   insertBy,
@@ -83,12 +83,10 @@ export function quotesByIdempotencyKeys(tx: Tx, keys: readonly IdempotencyKey[])
       and idempotency_key = any(${keys.map((key) => key.idempotencyKey)}::text[])`)
 }
 
-export type QuoteKey = { readonly partnerId: string; readonly id: string }
-
 /** Customer of a quote and the currency that it buys. Neither changes. */
 export type BuyerRow = { readonly partnerId: string; readonly id: string; readonly currency: Currency }
 
-export function readBuyers(tx: Tx, keys: readonly QuoteKey[]): Promise<readonly BuyerRow[]> {
+export function readBuyers(tx: Tx, keys: readonly RowKey[]): Promise<readonly BuyerRow[]> {
   return tx.rows<BuyerRow>(sql`/* fx.readBuyers */
     select partner_id, customer_id as id, buy_currency as currency from fx.quotes
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
@@ -96,14 +94,14 @@ export function readBuyers(tx: Tx, keys: readonly QuoteKey[]): Promise<readonly 
 }
 
 /** Locks quotes by id. May lock others of the same partners. All writers lock quotes in the same order, before accounts. */
-export function lockQuotes(tx: Tx, keys: readonly QuoteKey[]): Promise<readonly QuoteRow[]> {
+export function lockQuotes(tx: Tx, keys: readonly RowKey[]): Promise<readonly QuoteRow[]> {
   return tx.rows<QuoteRow>(sql`/* fx.lockQuotes */
     select ${quoteColumns} from fx.quotes
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
     order by id for no key update`)
 }
 
-export type Acceptance = QuoteKey & { readonly acceptedBy: string; readonly acceptedAt: Date }
+export type Acceptance = RowKey & { readonly acceptedBy: string; readonly acceptedAt: Date }
 const givenAcceptances = unnestSource<Acceptance>(
   { partnerId: 'uuid', id: 'uuid', acceptedBy: 'text', acceptedAt: 'timestamptz' },
   [['partnerId', 'acceptedAt']],

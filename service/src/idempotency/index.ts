@@ -32,7 +32,6 @@ import {
 import { after, type Clock, minuteMs, type Sealer, secondMs } from '../kernel/index.ts'
 import { type Database, KeyTaken, oncePerKey, requestInProgress, type Tx } from '../postgres/index.ts'
 import * as store from './store.ts'
-import { answerContext } from './store.ts'
 
 export { sealedAnswers } from './store.ts'
 
@@ -111,7 +110,7 @@ const requestPath = ({ path }: Operation, { params }: AnyCall): string =>
   path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => String((params as Readonly<Record<string, string>>)[name]))
 
 const pointer = '/headers/Idempotency-Key'
-const replayHeaders = { 'idempotent-replayed': 'true' } as const
+export const replayHeaders = { 'idempotent-replayed': 'true' } as const
 
 export function createIdempotency(deps: {
   readonly db: Database
@@ -125,7 +124,7 @@ export function createIdempotency(deps: {
     const row = await store.readAnswer(db, key)
     if (row === undefined) return undefined
     if (row.answerSealed === null) return undefined
-    const kept = ownJsonExactly<KeptAnswer<K>>(sealer.open(row.answerSealed, answerContext(key)))
+    const kept = ownJsonExactly<KeptAnswer<K>>(sealer.open(row.answerSealed, store.answerContext(key)))
     if (kept.requestFingerprint === noFingerprint) throw erasedAnswer(kept.reference)
     return kept
   }
@@ -142,7 +141,7 @@ export function createIdempotency(deps: {
       const { body, customerId = customerIdIn(operation, body) } = await work(call)
       const reference = `the answer of ${operation.method} ${requestPath(operation, call)}`
       const answer = { requestFingerprint: fingerprintOf(call), reference, body } as KeptAnswer<OperationId>
-      const answerSealed = sealer.seal(JSON.stringify(answer), answerContext(key))
+      const answerSealed = sealer.seal(JSON.stringify(answer), store.answerContext(key))
       await store.keepAnswer(db, key, { takenAt, answerSealed, customerId })
       return answer
     } catch (error) {
@@ -210,7 +209,7 @@ export function createIdempotency(deps: {
             if (!(await store.claimKey(tx, key, clock.now()))) throw new KeyTaken()
             const { body, created, customerId = null } = await make(tx)
             const answer = { requestFingerprint, reference: created, body }
-            store.saveAnswer(tx, key, sealer.seal(JSON.stringify(answer), answerContext(key)), customerId)
+            store.saveAnswer(tx, key, sealer.seal(JSON.stringify(answer), store.answerContext(key)), customerId)
             return answer
           }),
       })
@@ -235,10 +234,10 @@ const erasedAnswer = (reference: string) =>
 
 function createEraseAnswers(sealer: Sealer): Idempotency['eraseAnswers'] {
   const openReference = (key: store.IdempotencyKey, answerSealed: Uint8Array): string =>
-    ownJsonExactly<{ reference: string }>(sealer.open(answerSealed, answerContext(key))).reference
+    ownJsonExactly<{ reference: string }>(sealer.open(answerSealed, store.answerContext(key))).reference
   const erase = (tx: Tx, key: store.IdempotencyKey, reference: string) => {
     const erased = { requestFingerprint: noFingerprint, reference, body: null }
-    return store.replaceAnswer(tx, key, sealer.seal(JSON.stringify(erased), answerContext(key)))
+    return store.replaceAnswer(tx, key, sealer.seal(JSON.stringify(erased), store.answerContext(key)))
   }
   const eraseCreated = async (tx: Tx, partnerId: string, { operation, createdAt, created }: CreatedResource) => {
     const range = { from: after(createdAt, -requestMsMax), until: createdAt }

@@ -3,8 +3,8 @@
  * entries as mailed and queues the mail, by the rights and choices of that moment.
  */
 import { ownJson } from '@partner-payments/wire'
-import { hourMs, minuteMs, dayMs, secondMs } from '../kernel/index.ts'
-import { escapeHtml, htmlPage, type MailContent, type MailQueue, type MailToRender, oneLine } from '../mail/index.ts'
+import { hourMs, minuteMs, dayMs, secondMs, escapeHtml } from '../kernel/index.ts'
+import { htmlPage, type MailContent, type MailQueue, type MailToRender, oneLine } from '../mail/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { isStaffType, isTeamType, entryPath, type FactType, waits } from './kinds.ts'
 import { cannotAct, mayBeTold, type Person, mailFrequency } from './people.ts'

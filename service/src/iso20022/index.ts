@@ -17,7 +17,7 @@ export {
   referencesInTexts,
   type ReferenceCandidates,
 } from './creditor-reference.ts'
-export { type MessageKind, type MessageName, recogniseMessage } from './messages.ts'
+export { type MessageKind, recogniseMessage } from './messages.ts'
 export type * from './model.ts'
 export { MessageProblem, type ProblemCode, type MessageLimits, limitsDefault, type MessageSource } from './source.ts'
 export {
@@ -32,7 +32,6 @@ export { readAccountReport } from './readers/account-report.ts'
 export { readPain001, readRecall, readRecallAnswer } from './readers/recall.ts'
 export { readStatusReport } from './readers/status-report.ts'
 export {
-  type BankReason,
   explainReason,
   bankReasons,
   type PayeeResult,

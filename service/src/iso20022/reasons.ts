@@ -268,7 +268,7 @@ const decisions = {
 
 const messageReasons: Readonly<Record<string, ReasonRow>> = { ...forms, ...signatures, ...decisions }
 
-export type BankReason = {
+type BankReason = {
   readonly errorKey: ErrorKey
   /** A sentence for the partner. */
   readonly details: string

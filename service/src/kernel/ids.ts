@@ -60,7 +60,9 @@ export function idAfter(id: string, steps: number): string {
 /** The nil UUID (RFC 9562 section 5.9). It sorts before every other id, so a scan over ids starts with it. */
 export const nilId = '00000000-0000-0000-0000-000000000000'
 
-const uuidForm = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
+/** Matches an id in lower case, as the service writes it. */
+export const uuidPattern = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
+const uuidForm = new RegExp(uuidPattern, 'i')
 export const isUuid = (text: string): boolean => uuidForm.test(text)
 
 /**
@@ -112,6 +114,9 @@ export function randomFraction(): number {
 }
 
 export { randomBytes }
+
+/** Names a row of a table of partners. */
+export type RowKey = { readonly partnerId: string; readonly id: string }
 
 /**
  * Joins the parts of a map key for data of a partner. Identifiers do not contain line feeds, so different parts never

@@ -18,6 +18,7 @@ export const currencies = {
   EURC: { digits: 6, method: 'Token' },
 } as const satisfies Record<string, { readonly digits: number; readonly method: 'Fiat' | 'Token' }>
 export type Currency = keyof typeof currencies
+export type Money = { readonly currency: Currency; readonly amount: Minor }
 
 export function isCurrency(code: string): code is Currency {
   return Object.hasOwn(currencies, code)
@@ -26,6 +27,8 @@ export function isCurrency(code: string): code is Currency {
 export function isFiat(code: string): code is Currency {
   return isCurrency(code) && currencies[code].method === 'Fiat'
 }
+
+export const sumMinor = (amounts: readonly Minor[]): Minor => amounts.reduce((total, amount) => total + amount, 0n)
 
 /** Largest amount in major units (docs/groups/payouts.md). */
 export const amountMajorMax = 10_000_000n

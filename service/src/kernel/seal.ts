@@ -30,6 +30,9 @@ const aad = (context: readonly string[]) => Buffer.from(context.join('\u0000'), 
 /** Returns the id of a key, which every sealed value contains. */
 export const masterKeyId = (key: Uint8Array): string => keyId(key).toString('hex')
 
+/** Hashes a token. No salt is needed: a hash does not reveal a token of 256 random bits. */
+export const tokenHash = (token: string): Buffer => createHash('sha256').update(token).digest()
+
 /** Creates a sealer. `keys[0]` encrypts and all keys decrypt, for key rotation. Layout: version, key id, iv, tag, text. */
 export function createSealer(keys: readonly Uint8Array[]): Sealer {
   assert(keys.length > 0 && keys.every((key) => key.length === masterKeyBytes), 'a master key must have 32 bytes')

@@ -103,7 +103,7 @@ export function readIntegerField(
   fields: Fields,
   key: string,
   [min, max]: readonly [number, number],
-  missing?: number,
+  missing: number,
 ): number {
   const value = fields.given[key] ?? missing
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max

@@ -1,7 +1,7 @@
 /**
  * Writes entries, and posts or releases their reserves: a batch of any size needs one lock, one update and one insert.
  */
-import { assert, type Minor, newId, partnerKey, present } from '../kernel/index.ts'
+import { assert, type Minor, newId, partnerKey, present, type RowKey } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import {
   accountsOfMovements,
@@ -32,7 +32,6 @@ import { type CreateAccounts, createAccountCreator, type LedgerDeps, readAccount
 import { requirePermit } from './permits.ts'
 import * as store from './store.ts'
 import * as partyStore from './store-parties.ts'
-import type { NewTransfer } from './store.ts'
 
 export type Entries = {
   /** Reads the accounts of transfers without a lock. Accounts that do not exist are left out. */
@@ -164,7 +163,7 @@ async function toEnds(tx: Tx, ends: readonly EntryEnd[]): Promise<WrittenTransfe
   return { transfers, segregated }
 }
 
-const keyOf = ({ partnerId, id }: store.TransferKey) => partnerKey(partnerId, id)
+const keyOf = ({ partnerId, id }: RowKey) => partnerKey(partnerId, id)
 
 /** Adds the ids of the accounts to each transfer. Creates missing accounts. */
 async function withAccountIds<T extends Movement>(
@@ -400,7 +399,7 @@ function takeChanges(balances: Map<string, BalanceChange>, changes: NetChanges):
 // reserved part.
 
 /** Writes the changes of the accounts of parties. Creates missing accounts. */
-function changeParties(tx: Tx, transfers: readonly NewTransfer[], segregated: ReadonlySet<string>): void {
+function changeParties(tx: Tx, transfers: readonly store.NewTransfer[], segregated: ReadonlySet<string>): void {
   const changes = new Map<string, partyStore.PartyChange & { posted: Minor; reserved: Minor }>()
   const add = (partnerId: string, accountId: string, partyId: string, { posted, reserved }: BalanceChange) => {
     if (!segregated.has(accountId) || (posted === 0n && reserved === 0n)) return

@@ -13,17 +13,14 @@ export {
   balanceStateIn,
   controlsVersion,
   type Movement,
-  type PartyKey,
   type Entry,
   singleEntry,
   type EntryRequest,
-  type FundsResult,
   insufficientFunds,
   type Permit,
   type FundsShortage,
 } from './rules.ts'
 export {
-  accountKinds,
   type AccountName,
   isAccountName,
   accountKind,
@@ -32,11 +29,10 @@ export {
   blocksOutbound,
 } from './account-kinds.ts'
 export { createCheckpoints } from './checkpoints.ts'
-export type { EntryEnd } from './entries.ts'
 export type { PartySum, StatementCursor, StatementLine, StatementPage, StatementRequest } from './history.ts'
 export { type BalancesRead, fitsRead, isSegregated, createFundsCheck, type FundsCheck } from './funds-check.ts'
-export type { AccountMovement, AccountPosition, MovementPage, AccountStanding, ComparedAccount } from './movements.ts'
+export type { AccountMovement, MovementPage, AccountStanding } from './movements.ts'
 export type { BalanceMode, ShortParty } from './segregation.ts'
-export type { AccountSums, LineFilter, Period, PeriodLine, Sums } from './period.ts'
+export type { AccountSums, LineFilter, Period, PeriodLine } from './period.ts'
 export { type Balance, type Ledger, createLedger } from './service.ts'
 export { type MoneyHolds, type MoneyOwner, refuseBlocked } from './permits.ts'

@@ -8,7 +8,7 @@ import { effects } from './rules.ts'
 import * as store from './store-history.ts'
 import type { AccountRow } from './store.ts'
 
-export type AccountPosition = store.AccountPosition
+type AccountPosition = store.AccountPosition
 
 /** State of an account at one moment. */
 export type AccountStanding = {
@@ -88,7 +88,7 @@ function toMovement({ id, kind, amount, isDebit, reference, entryId }: store.Mov
   return { id, ...(isDebit ? debit : credit), reference, together: entryId === null ? undefined : `${entryId} ${step}` }
 }
 
-export type ComparedAccount = Pick<AccountRow, 'name' | 'currency' | 'posted' | 'reserved'> & {
+type ComparedAccount = Pick<AccountRow, 'name' | 'currency' | 'posted' | 'reserved'> & {
   /** The account row minus the sum of its transfers. Zero: they agree. */
   readonly rowDiffers: Minor
 }

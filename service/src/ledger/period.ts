@@ -5,7 +5,6 @@
  */
 import { firstIdOf, idAfter, type Minor } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import type { IdRange } from './store-history.ts'
 import * as store from './store-history.ts'
 
 export type PeriodLine = {
@@ -19,7 +18,7 @@ export type PeriodLine = {
   readonly reference: string
 }
 export type LineFilter = store.LineFilter
-export type Sums = store.PeriodSums
+type Sums = store.PeriodSums
 export type AccountSums = store.AccountPeriodSums
 export type Period = { readonly from: Date; readonly to: Date }
 
@@ -69,10 +68,15 @@ function unpack(text: string): readonly PeriodLine[] {
   return lines
 }
 
-const rangeOf = ({ from, to }: Period): IdRange => ({ after: firstIdOf(from), end: firstIdOf(to) })
+const rangeOf = ({ from, to }: Period): store.IdRange => ({ after: firstIdOf(from), end: firstIdOf(to) })
 
 /** Computes the id ranges of the pages. The primary key gives the ends of many pages with one look-up. */
-async function* rangesOf(tx: Tx, partnerId: string, { after, end }: IdRange, perPart: number): AsyncGenerator<IdRange> {
+async function* rangesOf(
+  tx: Tx,
+  partnerId: string,
+  { after, end }: store.IdRange,
+  perPart: number,
+): AsyncGenerator<store.IdRange> {
   for (let start = after; ;) {
     const ends = await store.pageEnds(tx, partnerId, { after: start, end }, perPart, pagesPerLookMax)
     for (const last of ends) {
@@ -89,9 +93,9 @@ async function* rangesOf(tx: Tx, partnerId: string, { after, end }: IdRange, per
 async function* parts<T>(
   tx: Tx,
   partnerId: string,
-  range: IdRange,
+  range: store.IdRange,
   perPart: number,
-  read: (part: IdRange) => Promise<T>,
+  read: (part: store.IdRange) => Promise<T>,
 ): AsyncGenerator<PeriodPage<T>> {
   const ahead: { readonly end: string; readonly content: Promise<T> }[] = []
   for await (const part of rangesOf(tx, partnerId, range, perPart)) {
@@ -107,20 +111,20 @@ async function* parts<T>(
 
 export const periodReader: PeriodReader = {
   linesOfPeriod: async function* linesOfPeriod(tx, filter, period) {
-    const read = (part: IdRange) => store.packedLines(tx, filter, part)
+    const read = (part: store.IdRange) => store.packedLines(tx, filter, part)
     for await (const { content, end } of parts(tx, filter.partnerId, rangeOf(period), linesPerPartMax, read))
       yield { content: unpack(content), end }
   },
   sumOfPeriod: async (tx, filter, period) => {
     let total: Sums = { lines: 0n, creditLines: 0n, credits: 0n, debits: 0n }
-    const read = (part: IdRange) => store.sumLines(tx, filter, part)
+    const read = (part: store.IdRange) => store.sumLines(tx, filter, part)
     for await (const { content } of parts(tx, filter.partnerId, rangeOf(period), summedPerPartMax, read))
       total = addSums(total, content)
     return total
   },
   sumsOfPeriod: async (tx, partnerId, period) => {
     const totals = new Map<string, Sums>()
-    const read = (part: IdRange) => store.sumsByAccount(tx, partnerId, part)
+    const read = (part: store.IdRange) => store.sumsByAccount(tx, partnerId, part)
     for await (const { content } of parts(tx, partnerId, rangeOf(period), summedPerPartMax, read))
       for (const { accountId, ...sums } of content) totals.set(accountId, addSums(totals.get(accountId), sums))
     return [...totals].map(([accountId, sums]) => ({ accountId, ...sums }))

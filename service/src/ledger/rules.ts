@@ -48,8 +48,8 @@ export type BalanceChange = { readonly posted: Minor; readonly reserved: Minor }
 export const entryTransfersMax = 100
 
 /** Creates an entry of one transfer: it reserves money if the permit is `waits`, and moves it at once otherwise. */
-export const singleEntry = (permit: Permit, transfer: Transfer, id = newId()): Entry => ({
-  id,
+export const singleEntry = (permit: Permit, transfer: Transfer): Entry => ({
+  id: newId(),
   permit,
   transfers: [{ ...transfer, kind: permit === 'waits' ? 'reserve' : 'direct' }],
 })

@@ -6,7 +6,6 @@ import { assert, type Currency, type Minor, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { ensureAccount, type LedgerDeps } from './accounts.ts'
 import { lockProgress } from './store-history.ts'
-import { partyPosition } from './store-parties.ts'
 import * as store from './store-parties.ts'
 import { lockBalance } from './store.ts'
 
@@ -60,7 +59,7 @@ export function createSegregation(opening: LedgerDeps): Segregation {
     shortParties: async (tx, partnerId, currency) => {
       const balance = await balanceOf(tx, partnerId, currency)
       if (balance === undefined || balance.segregated) return { short: [], own: 0n }
-      const position = await partyPosition(tx, partnerId)
+      const position = await store.partyPosition(tx, partnerId)
       const totals = new Map(
         (await store.listShortParties(tx, partnerId, balance.id, position)).map((row) => [row.partyId, row]),
       )
@@ -80,7 +79,7 @@ export function createSegregation(opening: LedgerDeps): Segregation {
         `no ${currency} balance for partner ${partnerId}`,
       )
       if (segregated) return []
-      const position = await partyPosition(tx, partnerId)
+      const position = await store.partyPosition(tx, partnerId)
       await store.clearParties(tx, partnerId, id)
       await store.copyParties(tx, partnerId, id, position)
       const short = await store.listShortParties(tx, partnerId, id, position)

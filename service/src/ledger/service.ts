@@ -13,9 +13,7 @@ import { createSegregation, type Segregation } from './segregation.ts'
 import * as store from './store.ts'
 import { Refusal } from '../kernel/api/index.ts'
 import type { AccountState } from './account-kinds.ts'
-import * as states from './store.ts'
 import * as stored from './store-history.ts'
-import type { IdRange } from './store-history.ts'
 
 export type Balance = {
   readonly id: string
@@ -94,17 +92,17 @@ function createStates(opening: LedgerDeps): BalanceStates {
     setState: async (tx, partnerId, currency, state) => {
       const key = { partnerId, name: 'balance', currency } as const
       await ensureAccount(tx, key, opening)
-      const row = present(await states.lockBalance(tx, key), `no ${currency} balance for partner ${partnerId}`)
+      const row = present(await store.lockBalance(tx, key), `no ${currency} balance for partner ${partnerId}`)
       const before = row.state ?? 'Active'
       if (before === state) return before
       if (before === 'Closed')
         throw new Refusal('account_blocked', `The ${currency} balance is closed and cannot be reopened.`)
       if (state === 'Closed' && (row.posted !== 0n || row.reserved !== 0n))
         throw new Refusal('account_blocked', `The ${currency} balance is not empty. Empty it before you close it.`)
-      await states.setState(tx, key, state)
+      await store.setState(tx, key, state)
       return before
     },
-    countBlock: states.countBlock,
+    countBlock: store.countBlock,
   }
 }
 
@@ -132,7 +130,7 @@ type ClosingBalances = {
 type ClosingStep = {
   /** Stretch whose checkpoints the sums begin with. Undefined: they begin with the sums of the previous moment. */
   readonly base: string | undefined
-  readonly range: IdRange
+  readonly range: stored.IdRange
 }
 
 /** Plans the reads for each moment. `boundaries`: the last end of a stretch before each moment. */

@@ -1,5 +1,5 @@
 /** All SQL of the ledger. */
-import { type Currency, idAfter, type Minor } from '../kernel/index.ts'
+import { type Currency, idAfter, type Minor, type RowKey } from '../kernel/index.ts'
 import { acrossPartners, columnValues, insertBy, ofOnePartner, ofPartners, sql, type Tx } from '../postgres/index.ts'
 import type { AccountKey, AccountName, AccountState } from './account-kinds.ts'
 import type { BalanceChange, TransferKind } from './rules.ts'
@@ -53,8 +53,6 @@ export async function setControlled(
     where partner_id = ${partnerId} and name = ${name} and currency = ${currency}`)
 }
 
-export type TransferKey = { readonly partnerId: string; readonly id: string }
-
 /** Transfer, and which of its accounts are segregated balances. Null: not segregated. */
 export type WrittenTransfer = TransferRow & {
   readonly partnerId: string
@@ -68,7 +66,7 @@ const withItsAccounts = sql`
   left join ledger.accounts as debit on debit.partner_id = transfer.partner_id and debit.id = transfer.debit_account_id
   left join ledger.accounts as credit on credit.partner_id = transfer.partner_id and credit.id = transfer.credit_account_id`
 
-export function transfersById(tx: Tx, keys: readonly TransferKey[]): Promise<readonly WrittenTransfer[]> {
+export function transfersById(tx: Tx, keys: readonly RowKey[]): Promise<readonly WrittenTransfer[]> {
   return tx.rows(sql`/* ledger.transfersById */
     select ${writtenColumns} from ledger.transfers as transfer ${withItsAccounts}
     where ${ofPartners(
@@ -83,7 +81,7 @@ export function transfersById(tx: Tx, keys: readonly TransferKey[]): Promise<rea
  */
 export function transfersOfEntries(
   tx: Tx,
-  entries: readonly TransferKey[],
+  entries: readonly RowKey[],
   transfersMax: number,
 ): Promise<readonly WrittenTransfer[]> {
   const column = columnValues(entries)
@@ -146,10 +144,7 @@ export function accountsByKey(
  * Locks several rows in order, because an update locks them in any order: two batches could deadlock. A single row
  * needs no order.
  */
-export function lockBeforeChange(
-  tx: Tx,
-  accounts: readonly { readonly partnerId: string; readonly id: string }[],
-): void {
+export function lockBeforeChange(tx: Tx, accounts: readonly RowKey[]): void {
   if (accounts.length < 2) return
   tx.later(sql`/* ledger.lockBeforeChange */
     select count(*) from (

@@ -1,9 +1,7 @@
 /** Applies a batch of triggers in one transaction. */
 import type { ErrorKey, EventName, TimelineStep, TransactionStatus } from '@partner-payments/wire'
-import { assert, type Clock, partnerKey, present } from '../kernel/index.ts'
+import { assert, type Clock, partnerKey, present, type RowKey } from '../kernel/index.ts'
 import { type BatcherOptions, createBatcher, type Tx } from '../postgres/index.ts'
-
-type Key = { readonly partnerId: string; readonly id: string }
 
 /**
  * Effect of a trigger in a batch. True: the status changed. False: the trigger repeats what is recorded, or its
@@ -12,7 +10,7 @@ type Key = { readonly partnerId: string; readonly id: string }
  */
 export type TriggerOutcome = boolean | 'deferred' | 'early' | 'contradiction' | 'unknown'
 
-type Payment = Key & { readonly status: string }
+type Payment = RowKey & { readonly status: string }
 type WithKind<Kind extends string> = { readonly kind: Kind }
 
 /** Transition of one payment, for the module to write. */
@@ -30,7 +28,7 @@ type EngineDeps<Row extends Payment, Trigger, Kind extends string, Event extends
   readonly clock: Clock
   readonly lifecycle: Lifecycle<Row['status'], Kind, Event>
   /** Locks the rows of all payments in the same order, so that two batches cannot deadlock. */
-  readonly lock: (tx: Tx, keys: readonly Key[]) => Promise<readonly Row[]>
+  readonly lock: (tx: Tx, keys: readonly RowKey[]) => Promise<readonly Row[]>
   /** Derives the actor from the content of the trigger, not from its kind. */
   readonly actorOf: (trigger: Trigger) => Actor
   /** The kind of a trigger, if it depends on the payment. */
@@ -64,7 +62,7 @@ export function createEngine<
   const { clock, lifecycle, lock, holds, write, actorOf } = parts
   return async (
     tx: Tx,
-    batch: readonly { readonly key: Key; readonly trigger: Trigger }[],
+    batch: readonly { readonly key: RowKey; readonly trigger: Trigger }[],
   ): Promise<readonly (TriggerOutcome | Refused)[]> => {
     if (batch.length === 0) return []
     const rows = await lock(

@@ -8,12 +8,10 @@
  */
 export {
   folderTransport,
-  type Mailbox,
   type MailContent,
   oneLine,
   readMailbox,
   smtpTransport,
-  escapeHtml,
   htmlPage,
   mailWithLink,
   plainMail,
@@ -21,11 +19,9 @@ export {
 } from './transport.ts'
 export {
   createMailQueue,
-  type MailData,
   type MailQueue,
   type NewMail,
   sealedMailSecrets,
-  type MailTemplate,
   type MailToRender,
   type MailWorkerDeps,
   mailJob,

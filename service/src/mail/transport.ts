@@ -2,7 +2,7 @@
 import type { SendMailOptions, SMTPTransportOptions } from 'nodemailer'
 import { link, mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { newId, secondMs } from '../kernel/index.ts'
+import { newId, secondMs, escapeHtml } from '../kernel/index.ts'
 
 export type Mailbox = { readonly name: string; readonly address: string }
 
@@ -209,15 +209,6 @@ export function utc(time: Date): string {
   format ??= new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
   return `${format.format(time)} UTC`
 }
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-export const escapeHtml = (text: string) => text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
 
 /** Takes paragraphs of HTML: the caller escapes plain text. */
 export const htmlPage = (paragraphs: readonly string[], language = 'en') =>

@@ -3,17 +3,16 @@ import { ownJson } from '@partner-payments/wire'
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
 import { after, type Clock, dayMs, hourMs, type Log, minuteMs, newId, present, type Sealer } from '../kernel/index.ts'
 import type { Database, SealedColumn, Tx } from '../postgres/index.ts'
-import { type ClaimedMail, mailDue } from './store.ts'
-import { type Mailbox, type MailContent, MailRefused, type MailTransport, oneLine } from './transport.ts'
 import * as store from './store.ts'
+import { type Mailbox, type MailContent, MailRefused, type MailTransport, oneLine } from './transport.ts'
 
 /** The input of a template. */
-export type MailToRender = Pick<ClaimedMail, 'kind' | 'toName' | 'expiresAt' | 'createdAt'> & {
+export type MailToRender = Pick<store.ClaimedMail, 'kind' | 'toName' | 'expiresAt' | 'createdAt'> & {
   readonly partnerName: string
   readonly data: MailData
   readonly secret: string | null
 }
-export type MailTemplate = (mail: MailToRender) => MailContent
+type MailTemplate = (mail: MailToRender) => MailContent
 
 export type MailWorkerDeps = {
   readonly db: Database
@@ -41,13 +40,16 @@ const retriedForMs = 24 * hourMs
 const errorCharsMax = 500
 
 export const mailJob = (deps: MailWorkerDeps): Job =>
-  defineJob({ name: 'mail', due: mailDue, run: createMailStep(deps), age: { queue: 'mail' } })
+  defineJob({ name: 'mail', due: store.mailDue, run: createMailStep(deps), age: { queue: 'mail' } })
 
 /**
  * Waits 1, 2, 4 ... minutes after the attempt; the last attempt is a day after the mail was queued. Null: there is no
  * further attempt.
  */
-function nextAttemptAt({ attempts, createdAt }: Pick<ClaimedMail, 'attempts' | 'createdAt'>, now: Date): Date | null {
+function nextAttemptAt(
+  { attempts, createdAt }: Pick<store.ClaimedMail, 'attempts' | 'createdAt'>,
+  now: Date,
+): Date | null {
   const end = after(createdAt, retriedForMs)
   if (now >= end) return null
   const next = after(now, firstRetryMs * 2 ** (attempts - 1))
@@ -92,7 +94,7 @@ function partnerSender(
 function createAttempt({ db, clock, log, queue, templates, transport, from, observe, ...deps }: MailWorkerDeps) {
   const domain = mailDomain(from)
 
-  const send = async (mail: ClaimedMail, partnerName: string): Promise<void> => {
+  const send = async (mail: store.ClaimedMail, partnerName: string): Promise<void> => {
     if (mail.expiresAt !== null && mail.expiresAt <= clock.now())
       throw new MailRefused('the mail expired before it could be sent')
     const template = present(templates[mail.kind], `no template for mails of kind ${mail.kind}`)
@@ -108,7 +110,7 @@ function createAttempt({ db, clock, log, queue, templates, transport, from, obse
     })
   }
 
-  const recordFailure = async (mail: ClaimedMail, error: unknown): Promise<void> => {
+  const recordFailure = async (mail: store.ClaimedMail, error: unknown): Promise<void> => {
     const dueAt = error instanceof MailRefused ? null : nextAttemptAt(mail, clock.now())
     const text = oneLine(error instanceof Error ? error.message : String(error)).slice(0, errorCharsMax)
     // A mail server may repeat the address in its answer: the row stores the answer, the log only its codes.
@@ -121,7 +123,7 @@ function createAttempt({ db, clock, log, queue, templates, transport, from, obse
     else log.warn({ ...fields, dueAt: dueAt.toISOString() }, 'mail not sent; will retry')
   }
 
-  return async (mail: ClaimedMail, partnerName: string): Promise<void> => {
+  return async (mail: store.ClaimedMail, partnerName: string): Promise<void> => {
     try {
       await send(mail, partnerName)
     } catch (error) {
@@ -132,12 +134,12 @@ function createAttempt({ db, clock, log, queue, templates, transport, from, obse
   }
 }
 
-const logFields = ({ partnerId, id, kind }: ClaimedMail) => ({ partnerId, mailId: id, kind })
+const logFields = ({ partnerId, id, kind }: store.ClaimedMail) => ({ partnerId, mailId: id, kind })
 
 // The queue of outgoing mails: callers enqueue in their own transaction, and the worker claims mails under a lease.
 
 /** The fields that only the template of the kind needs. */
-export type MailData = Readonly<Record<string, string | null>>
+type MailData = Readonly<Record<string, string | null>>
 
 export type NewMail = {
   /** Selects the template that renders the mail. */
@@ -161,12 +163,17 @@ export type MailQueue = {
   /** Lists partners with due mail, the longest due first, without a lock. */
   readonly partnersWithDueMail: (tx: Tx, partnersMax: number) => Promise<readonly string[]>
   /** Leases due mails of a partner and skips those that another worker is claiming. After the lease they are due again. */
-  readonly claim: (tx: Tx, partnerId: string, leaseMs: number, mailsMax: number) => Promise<readonly ClaimedMail[]>
+  readonly claim: (
+    tx: Tx,
+    partnerId: string,
+    leaseMs: number,
+    mailsMax: number,
+  ) => Promise<readonly store.ClaimedMail[]>
   /** Throws an AssertionFailure if the master key that sealed the secret is no longer configured. */
-  readonly secretOf: (mail: ClaimedMail) => string | null
-  readonly recordSent: (tx: Tx, mail: ClaimedMail) => Promise<boolean>
+  readonly secretOf: (mail: store.ClaimedMail) => string | null
+  readonly recordSent: (tx: Tx, mail: store.ClaimedMail) => Promise<boolean>
   /** Makes the mail due again at `dueAt`; null ends it. */
-  readonly recordFailure: (tx: Tx, mail: ClaimedMail, error: string, dueAt: Date | null) => Promise<boolean>
+  readonly recordFailure: (tx: Tx, mail: store.ClaimedMail, error: string, dueAt: Date | null) => Promise<boolean>
   /** Deletes the partner's mails that ended 30 days ago. */
   readonly deleteOld: (tx: Tx, partnerId: string) => Promise<void>
 }

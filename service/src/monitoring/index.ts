@@ -7,14 +7,7 @@
  * finds a transaction once. At most one alert of a rule and subject is open without a proposal. A worker does not begin a
  * payout that an open or refused alert holds. Without active rules, monitoring does not read transactions.
  */
-export {
-  type FindMonitoringHolds,
-  createMonitoring,
-  type Monitoring,
-  type MonitoringRule,
-  type RuleState,
-  monitoringJobs,
-} from './service.ts'
+export { createMonitoring, type Monitoring, type MonitoringRule, type RuleState, monitoringJobs } from './service.ts'
 export { eraseHits, keptAlerts } from './store.ts'
 export type { FiuCodes } from './settings.ts'
 export {

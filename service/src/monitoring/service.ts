@@ -33,7 +33,6 @@ import {
 } from './evaluate.ts'
 import { type RuleDraft, parseSettings } from './rules.ts'
 import * as store from './store.ts'
-import { runsDue, listRuns } from './store.ts'
 import type { NewCase } from '../cases/index.ts'
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
 
@@ -77,7 +76,7 @@ export type Monitoring = {
     given: SeenVersion & { readonly id: string } & Pick<BacktestRequest, 'from' | 'until' | 'staff'>,
   ) => Promise<MonitoringRule>
   /** Lists the backtest runs of a rule, newest first. */
-  readonly runs: typeof listRuns
+  readonly runs: typeof store.listRuns
   /** Runs a due backtest, and returns the number of claimed runs. */
   readonly runStep: () => Promise<number>
   /**
@@ -137,7 +136,7 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
       await requestBacktest(deps, tx, { ...asked, ruleId: id, version: last.version })
       return withState(last)
     },
-    runs: listRuns,
+    runs: store.listRuns,
     runStep: () => runDueBacktest(deps),
     turnOn: (tx, given) => turnOn(deps, tx, given),
     turnOff: (tx, given) => turnOff(deps, tx, given),
@@ -348,7 +347,7 @@ type BeginningPayout = {
 }
 /** `open`: two people have yet to decide. `refused`: they have refused the payout. */
 type MonitoringHold = 'open' | 'refused'
-export type FindMonitoringHolds = (
+type FindMonitoringHolds = (
   payouts: readonly BeginningPayout[],
 ) => Promise<(payout: BeginningPayout) => MonitoringHold | undefined>
 
@@ -556,7 +555,7 @@ export const monitoringJobs = (monitoring: Pick<Monitoring, 'step' | 'runStep'>)
   defineJob({ name: 'monitoring.transactions', everyMs: minuteMs, run: monitoring.step }),
   defineJob({
     name: 'monitoring.backtests',
-    due: runsDue,
+    due: store.runsDue,
     run: monitoring.runStep,
     age: { queue: 'backtests' },
   }),

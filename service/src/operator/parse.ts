@@ -4,7 +4,7 @@
  */
 import { capabilities, type Permission, permissions } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
-import { type Currency, currencies, isCurrency, type Minor, nearest, tidyName } from '../kernel/index.ts'
+import { type Currency, currencies, isCurrency, type Minor, nearest, tidyName, isUuid } from '../kernel/index.ts'
 import type { FormOption } from '../pages/index.ts'
 import { isIban } from '../rails/index.ts'
 import type { OptionValues, CommandOption, TypedOptions } from './declaration.ts'
@@ -106,7 +106,6 @@ type OptionReader<T> = (
   typed: TypedOptions,
 ) => T
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const timeForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/
 const dayForm = /^\d{4}-\d\d-\d\d$/
 /** Maximum digits before the decimal point, more than any amount needs. */
@@ -211,7 +210,7 @@ const readers: { readonly [K in keyof OptionValues]: OptionReader<OptionValues[K
   email: (text) => text,
   file: (text) => text,
   id: (text, mistake) => {
-    if (!uuid.test(text)) throw mistake('must be a UUID')
+    if (!isUuid(text)) throw mistake('must be a UUID')
     // Secrets are sealed for the id of a partner as the database returns it.
     return text.toLowerCase()
   },

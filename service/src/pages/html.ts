@@ -1,19 +1,12 @@
 /** HTML as a value. The template escapes every text in it. */
+import { escapeHtml } from '../kernel/index.ts'
+
 export type Html = { readonly html: string }
 type Part = Html | string | number | undefined | false | readonly Html[]
 
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-const escape = (text: string): string => text.replace(/[&<>"']/g, (char) => entities[char] ?? '')
-
 function write(part: Part): string {
   if (part === undefined || part === false) return ''
-  if (typeof part === 'string' || typeof part === 'number') return escape(String(part))
+  if (typeof part === 'string' || typeof part === 'number') return escapeHtml(String(part))
   return 'html' in part ? part.html : part.map(({ html }) => html).join('')
 }
 

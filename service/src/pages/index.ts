@@ -11,7 +11,7 @@ import type { DeskDeps } from './desk/request.ts'
 import type { SiteDeps } from './site.ts'
 
 export { awayFromPartners, createPageHosts } from './hosts.ts'
-export type { ConnectorStatus, DeskChanges, FormOption, Runbooks } from './desk/request.ts'
+export type { ConnectorStatus, DeskChanges, FormOption } from './desk/request.ts'
 
 // The first call loads them: workers and commands of the operator show no pages.
 export const createDeskSite = async (deps: DeskDeps): Promise<PublicSite> =>

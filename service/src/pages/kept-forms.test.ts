@@ -10,7 +10,6 @@ test('every form of the console and the desk is kept after its session ended, or
   const modules = await useModules()
   const deps = {
     ...modules,
-    guests: modules.guestLinks,
     sandbox: true,
     brand: {},
     operate: undefined,

@@ -1,13 +1,10 @@
 /** The purchase of a payer: the partner's logo, the description, and the line items with their sum. */
-import { amountText, type Currency, type Minor } from '../kernel/index.ts'
+import { amountText, type Money } from '../kernel/index.ts'
 import type { PaymentPage } from '../checkout/index.ts'
 import { html, type Html } from './html.ts'
 import type { View } from './layout.ts'
 
-export const formatAmount = (
-  { amount, currency }: { readonly amount: Minor; readonly currency: Currency },
-  { language }: View,
-): string =>
+export const formatAmount = ({ amount, currency }: Money, { language }: View): string =>
   // `Intl` formats the text exactly; a double does not hold every amount.
   new Intl.NumberFormat(language, { style: 'currency', currency }).format(amountText(amount, currency) as `${number}`)
 

@@ -2,7 +2,7 @@
  * Accepts a batch of payouts of one or many partners in one transaction: look up, validate, check the operator's rules
  * and the funds, write, answer. Each call gets its own answer; a refused call does not affect the others.
  */
-import { Refusal } from '../kernel/api/index.ts'
+import { Refusal, catchRefusal } from '../kernel/api/index.ts'
 import { after, amountText, newId, partnerKey, present } from '../kernel/index.ts'
 import {
   createFundsCheck,
@@ -23,16 +23,15 @@ import {
   writeCounted,
   writeReference,
 } from './controls/index.ts'
-import { callMapKey, type PayoutOutcome, catchRefusal, type PayoutCall, reserveTransfers } from './calls.ts'
+import { callMapKey, type PayoutOutcome, type PayoutCall, reserveTransfers } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createFindDuplicates, type DuplicateCandidate, type ListDuplicates, refuseDuplicate } from './duplicates.ts'
 import { createLookUp, type LookedUp, payoutsByKeys } from './look-up.ts'
-import type { PayoutRow } from './store.ts'
+import * as store from './store.ts'
 import { type ControlledPayout, executionDayAt, toJudgedPayout, validate, type ValidPayout } from './validate.ts'
 import { type NewTransaction, toRequester } from '../transactions/index.ts'
 import { withdrawal } from './events.ts'
 import { deriveEndToEndId, creditorParty, transactionTypes } from './rules.ts'
-import * as store from './store.ts'
 import { insertNotes, lockDuplicateTurns } from './store-duplicates.ts'
 import { insertApprovals } from './store-waiting.ts'
 
@@ -190,7 +189,7 @@ function answerReplays(calls: readonly PayoutCall[], { payouts }: LookedUp, outc
   })
 }
 
-const replay = (payout: PayoutRow, { requestFingerprint }: PayoutCall): PayoutOutcome =>
+const replay = (payout: store.PayoutRow, { requestFingerprint }: PayoutCall): PayoutOutcome =>
   catchRefusal(() => ({ payout: replayRow(payout, requestFingerprint), replayed: true }))
 
 /** Selects one call for each idempotency key, and every call without a key. */

@@ -4,7 +4,7 @@
  */
 import { Refusal } from '../kernel/api/index.ts'
 import type { Cases, NewCase } from '../cases/index.ts'
-import { after, type Clock, type Minor, partnerKey, present } from '../kernel/index.ts'
+import { after, type Clock, type Minor, partnerKey, present, type RowKey } from '../kernel/index.ts'
 import type { EventOutbox, NewEvent } from '../events/index.ts'
 import type { FactQueue } from '../inbox/index.ts'
 import { type Entry, singleEntry, type Ledger } from '../ledger/index.ts'
@@ -31,13 +31,11 @@ import {
 } from './lifecycle.ts'
 import { endToEndIdSent, creditorParty, retryDelayAfter, transactionTypes } from './rules.ts'
 import * as store from './store.ts'
-import { countedApprovals, type ApprovalDecision, recordCounters } from './store-waiting.ts'
 import * as storeApprovals from './store-waiting.ts'
 import type { Rates } from '../rates/index.ts'
 import type { Screening } from '../screening/index.ts'
 import type { Beneficiaries } from '../parties/beneficiaries/index.ts'
 import type { Monitoring } from '../monitoring/index.ts'
-import type { PayoutRow } from './store.ts'
 
 export function createAdvance(deps: PayoutLifeDeps) {
   const apply = createEngine({
@@ -149,7 +147,7 @@ async function write(deps: PayoutLifeDeps, tx: Tx, moves: readonly PayoutMove[],
 }
 
 const decisions = { approved: 'approved', declined: 'rejected', lapsed: 'expired', cancelled: 'cancelled' } as const
-const decisionOf = ({ kind }: PayoutTrigger): ApprovalDecision =>
+const decisionOf = ({ kind }: PayoutTrigger): storeApprovals.ApprovalDecision =>
   present(
     kind in decisions ? decisions[kind as keyof typeof decisions] : undefined,
     `trigger ${kind} decides no approval`,
@@ -419,19 +417,16 @@ export type RecallReturns = {
    * Locks the recalls of payouts that the caller has locked, by `partnerKey(partnerId, payoutId)`. A payout without a
    * recall is absent.
    */
-  readonly lock: (
-    tx: Tx,
-    payouts: readonly { readonly partnerId: string; readonly id: string }[],
-  ) => Promise<ReadonlyMap<string, { readonly id: string }>>
+  readonly lock: (tx: Tx, payouts: readonly RowKey[]) => Promise<ReadonlyMap<string, { readonly id: string }>>
   /** Settles recalls that the caller has locked, each by the transaction that returns the money. */
   readonly settle: (tx: Tx, returns: readonly RecallSettlement[]) => Promise<void>
 }
 /** Refunds of checkout sessions by payouts. Implemented by `checkout`, a module above this one. */
 export type RefundEvents = {
   /** Appends the event of each refund. `ended`: its payout, with the status to which it moves. */
-  readonly appendEnded: (tx: Tx, ended: readonly PayoutRow[], now: Date) => Promise<void>
+  readonly appendEnded: (tx: Tx, ended: readonly store.PayoutRow[], now: Date) => Promise<void>
 }
-export type RecallSettlement = {
+type RecallSettlement = {
   readonly partnerId: string
   readonly recallId: string
   readonly amount: Minor
@@ -441,7 +436,7 @@ export type RecallSettlement = {
 // Checks approvals against the daily maximum of each approver, and gives back the amounts of payouts that end without a
 // settlement.
 
-type PayoutMove = LifecycleMove<PayoutRow, PayoutTrigger, PayoutEvent>
+type PayoutMove = LifecycleMove<store.PayoutRow, PayoutTrigger, PayoutEvent>
 
 /** Reports whether a payout that a second person has approved ends without a settlement. */
 const endsUnsettled = ({ row, transition }: PayoutMove) =>
@@ -469,7 +464,7 @@ async function refusedApprovals(
   const ended = moves.filter(endsUnsettled).map(({ row }) => row)
   if (approvals.length === 0 && ended.length === 0) return refused
   const counted = new Map(
-    (await countedApprovals(tx, ended)).map((row) => [partnerKey(row.partnerId, row.payoutId), row]),
+    (await storeApprovals.countedApprovals(tx, ended)).map((row) => [partnerKey(row.partnerId, row.payoutId), row]),
   )
   const returned = ended.flatMap((payout) => {
     const row = counted.get(partnerKey(payout.partnerId, payout.id))
@@ -488,7 +483,7 @@ async function refusedApprovals(
     }
     return []
   })
-  if (kept.length > 0) recordCounters(tx, kept)
+  if (kept.length > 0) storeApprovals.recordCounters(tx, kept)
   return refused
 }
 
@@ -499,7 +494,7 @@ const rightLostText = (name: string) =>
 async function approversWithoutRight(
   { mayPay }: Pick<PayoutLifeDeps, 'mayPay'>,
   tx: Tx,
-  approvals: readonly { readonly payout: PayoutRow; readonly by: { readonly id: string } }[],
+  approvals: readonly { readonly payout: store.PayoutRow; readonly by: { readonly id: string } }[],
 ): Promise<ReadonlySet<string>> {
   const persons = new Map(approvals.map(({ payout: { partnerId }, by }) => [by.id, partnerId]))
   const lost = new Set<string>()

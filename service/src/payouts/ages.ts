@@ -19,7 +19,7 @@ import {
  * `held`: screening or monitoring holds it. `unknown`: the bank has not answered an attempt, and is asked again.
  * `stands`: it has been in its status for too long.
  */
-export type WaitingPayout = {
+type WaitingPayout = {
   readonly partnerId: string
   readonly id: string
   readonly transactionId: string

@@ -11,21 +11,19 @@ import {
   merkleTree,
 } from '@partner-payments/wire'
 import { type Caller, Refusal } from '../kernel/api/index.ts'
-import { amountText, type Currency, isSamePerson, type Minor, present, randomBytes } from '../kernel/index.ts'
+import {
+  amountText,
+  type Currency,
+  isSamePerson,
+  type Minor,
+  present,
+  randomBytes,
+  type Money,
+} from '../kernel/index.ts'
 import { type BeyondMaximum, findExceededMaximum } from './controls/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { type PayoutRow, payoutsByIds } from './store.ts'
-import {
-  type Approval,
-  approvalById,
-  bulksThatWait,
-  decisionsOf,
-  storePayeeSalt,
-  storePayeeSalts,
-  type ApprovalRecord,
-  openApprovalsOfBulk,
-} from './store-waiting.ts'
 import * as store from './store-waiting.ts'
 
 export type Approvals = {
@@ -33,7 +31,7 @@ export type Approvals = {
   readonly decisionsOf: (
     partnerId: string,
     payouts: readonly PayoutRow[],
-  ) => Promise<ReadonlyMap<string, ApprovalRecord>>
+  ) => Promise<ReadonlyMap<string, store.ApprovalRecord>>
   /**
    * Approves a waiting payout. Repeating it as the same caller returns the payout. Refuses: not_found,
    * approver_is_creator, approver_limit_exceeded, permission_denied (no passkey), payout_not_awaiting_approval.
@@ -66,10 +64,10 @@ type PayoutSnapshot = {
    */
   readonly hasMakerLeft: boolean
   /** Reason why the payout waits. */
-  readonly cause: Approval['cause']
+  readonly cause: store.Approval['cause']
 }
 
-type ApprovalRequester = Pick<Approval, 'requestedBy' | 'requestedName'>
+type ApprovalRequester = Pick<store.Approval, 'requestedBy' | 'requestedName'>
 
 /** Creates a salt for a payee's digest. */
 const newSalt = (): string => Buffer.from(randomBytes(16)).toString('base64url')
@@ -86,27 +84,27 @@ export function createApprovals({ db, clock, access, mayPay, rates, life }: Payo
   ): Promise<PayoutRow> => {
     const { partnerId, serviceAccountId } = caller
     const { id } = await get(partnerId, idOrReference)
-    const approval = await approvalById(db, partnerId, id)
+    const approval = await store.approvalById(db, partnerId, id)
     if (approval?.decision === null) requireSecondPerson(caller, approval)
     if (approval?.decision === null && decision === 'approved') await requireOtherMaker(caller, approval)
     if (approval?.decision === null && decision === 'approved') requirePasskey(caller, approval)
     const isMoved = approval !== undefined && (await move(id))
     const payout = await get(partnerId, id)
     if (isMoved) return payout
-    const made = await approvalById(db, partnerId, id)
+    const made = await store.approvalById(db, partnerId, id)
     if (made?.decision === decision && made.decidedBy === serviceAccountId) return payout
     throw new Refusal('payout_not_awaiting_approval', notWaitingText(payout, made))
   }
   const byOf = ({ serviceAccountId: id, name, confirmation }: Caller) => ({ id, name, confirmation })
   return {
-    snapshot: createSnapshot({ db, clock, access, mayPay, rates }, get),
+    snapshot: createSnapshot({ db, clock, mayPay, rates, requireOtherMaker }, get),
     approve: (caller, idOrReference) =>
       decide(caller, idOrReference, 'approved', (id) => life.approve(caller.partnerId, id, byOf(caller))),
     reject: (caller, idOrReference, reason) =>
       decide(caller, idOrReference, 'rejected', (id) => life.decline(caller.partnerId, id, byOf(caller), reason)),
     decisionsOf: async (partnerId, payouts) => {
       const ids = payouts.filter(({ approvalExpiresAt }) => approvalExpiresAt !== null).map((each) => each.id)
-      const rows = ids.length === 0 ? [] : await decisionsOf(db, partnerId, ids)
+      const rows = ids.length === 0 ? [] : await store.decisionsOf(db, partnerId, ids)
       return new Map(rows.map((row) => [row.payoutId, row]))
     },
   }
@@ -114,18 +112,26 @@ export function createApprovals({ db, clock, access, mayPay, rates, life }: Payo
 
 const createSnapshot =
   (
-    { db, clock, access, mayPay, rates }: Pick<PayoutsDeps, 'db' | 'clock' | 'access' | 'mayPay' | 'rates'>,
+    {
+      db,
+      clock,
+      mayPay,
+      rates,
+      requireOtherMaker,
+    }: Pick<PayoutsDeps, 'db' | 'clock' | 'mayPay' | 'rates'> & {
+      readonly requireOtherMaker: ReturnType<typeof createMakerCheck>
+    },
     get: GetPayout,
   ): Approvals['snapshot'] =>
   async (caller, idOrReference, { nonce, expiresAt }) => {
     const { partnerId, serviceAccountId: approverId } = caller
     const payout = await get(partnerId, idOrReference)
     const { id } = payout
-    const approval = await approvalById(db, partnerId, id)
+    const approval = await store.approvalById(db, partnerId, id)
     if (approval?.decision !== null) throw new Refusal('payout_not_awaiting_approval', notWaitingText(payout, approval))
     requireSecondPerson(caller, approval)
-    await createMakerCheck(access, db)(caller, approval)
-    const salt = await storePayeeSalt(db, partnerId, id, newSalt())
+    await requireOtherMaker(caller, approval)
+    const salt = await store.storePayeeSalt(db, partnerId, id, newSalt())
     const { amount, currency, reference, creditorName, creditorAccount } = payout
     const text = JSON.stringify({
       version: 1,
@@ -181,7 +187,7 @@ const createMakerCheck =
     )
   }
 
-function requirePasskey({ confirmation }: Caller, { needsPasskey }: Pick<Approval, 'needsPasskey'>): void {
+function requirePasskey({ confirmation }: Caller, { needsPasskey }: Pick<store.Approval, 'needsPasskey'>): void {
   if (!needsPasskey || confirmation?.factor === 'passkey') return
   throw new Refusal(
     'permission_denied',
@@ -189,7 +195,7 @@ function requirePasskey({ confirmation }: Caller, { needsPasskey }: Pick<Approva
   )
 }
 
-function notWaitingText({ status }: PayoutRow, approval: Approval | undefined): string {
+function notWaitingText({ status }: PayoutRow, approval: store.Approval | undefined): string {
   if (approval === undefined) return `The payout is ${status}, and needs no approval.`
   if (approval.decision === null) return `The time for an approval ended at ${approval.expiresAt.toISOString()}.`
   return `The payout is ${status}: it was already ${approval.decision}.`
@@ -199,13 +205,11 @@ function notWaitingText({ status }: PayoutRow, approval: Approval | undefined): 
 // tree, so that each payout is proved without the others. The payouts move one by one, each with its place in the tree:
 // if the process ends in between, some payouts are approved and the others still wait.
 
-type CurrencyTotal = { readonly currency: Currency; readonly amount: Minor }
-
 /** Payouts of a bulk that wait for an approval, in the order of their references. */
 export type BulkAwaitingApproval = {
   readonly payouts: readonly PayoutRow[]
   /** Sums by currency, in the order of the codes. */
-  readonly totals: readonly CurrencyTotal[]
+  readonly totals: readonly Money[]
   /** Earliest expiry among the payouts. */
   readonly expiresAt: Date
   readonly needsPasskey: boolean
@@ -250,6 +254,7 @@ type Deps = Pick<PayoutsDeps, 'db' | 'clock' | 'access' | 'life' | 'mayPay' | 'r
 
 export function createBulkApprovals(deps: Deps): BulkApprovals {
   const { db, access, life } = deps
+  const requireOtherMaker = createMakerCheck(access, db)
   const waitingFor = async (caller: Caller, bulkId: string): Promise<BulkAwaitingApproval> => {
     const waiting = await readWaiting(deps, caller.partnerId, bulkId)
     if (waiting === undefined)
@@ -268,11 +273,12 @@ export function createBulkApprovals(deps: Deps): BulkApprovals {
     return waiting
   }
   const requireOtherMakers = async (caller: Caller, { requesters }: BulkAwaitingApproval) => {
-    for (const requester of requesters) await createMakerCheck(access, db)(caller, requester)
+    for (const requester of requesters) await requireOtherMaker(caller, requester)
   }
   return {
     waitingOfBulk: (partnerId, bulkId) => readWaiting(deps, partnerId, bulkId),
-    bulksThatWait: async (partnerId) => (await bulksThatWait(db, partnerId, bulksShownMax)).map(({ bulkId }) => bulkId),
+    bulksThatWait: async (partnerId) =>
+      (await store.bulksThatWait(db, partnerId, bulksShownMax)).map(({ bulkId }) => bulkId),
     snapshotOfBulk: async (caller, bulkId, asked) => {
       const waiting = await waitingFor(caller, bulkId)
       await requireOtherMakers(caller, waiting)
@@ -314,7 +320,7 @@ async function readWaiting(
   partnerId: string,
   bulkId: string,
 ): Promise<BulkAwaitingApproval | undefined> {
-  const open = await openApprovalsOfBulk(db, partnerId, bulkId, clock.now())
+  const open = await store.openApprovalsOfBulk(db, partnerId, bulkId, clock.now())
   const rows = await payoutsByIds(
     db,
     partnerId,
@@ -345,7 +351,7 @@ async function readItems({ db }: Deps, { payouts }: BulkAwaitingApproval): Promi
   const [first] = payouts
   if (first === undefined) return []
   const wanted = payouts.map(({ id: payoutId }) => ({ payoutId, salt: newSalt() }))
-  const salts = await storePayeeSalts(db, first.partnerId, wanted)
+  const salts = await store.storePayeeSalts(db, first.partnerId, wanted)
   return payouts.map(({ id, reference, amount, currency, creditorName, creditorAccount }) => ({
     reference,
     amount: amountText(amount, currency),
@@ -448,7 +454,7 @@ export type WaitingApproval = {
   | {
       readonly kind: 'bulk'
       readonly payouts: number
-      readonly totals: readonly CurrencyTotal[]
+      readonly totals: readonly Money[]
       readonly createdAt: Date
     }
 )

@@ -1,8 +1,8 @@
 /** Calls of a batch of payouts, their map keys, and their results. */
 import type { PayoutOperation } from './rules.ts'
 import type { AccountType, PayeeAddress, Rail, WithdrawalOutcome } from '@partner-payments/wire'
-import { type Caller, type OpenNonce, Refusal } from '../kernel/api/index.ts'
-import { type Currency, type Minor, partnerKey } from '../kernel/index.ts'
+import type { Caller, OpenNonce, Refusal } from '../kernel/api/index.ts'
+import { type Currency, type Minor, partnerKey, type Money } from '../kernel/index.ts'
 import type { EntryRequest } from '../ledger/index.ts'
 import { type ChooseConnector, type Instruction, internalConnectorId, chooseRail } from '../rails/index.ts'
 import { exchangeTransfers, type OpenQuote } from '../fx/index.ts'
@@ -45,7 +45,7 @@ export type PayoutCall = {
   readonly bulk?: {
     readonly id: string
     readonly sum: Minor
-    readonly sums: readonly { readonly currency: Currency; readonly amount: Minor }[]
+    readonly sums: readonly Money[]
   }
   /** Quote that buys the amount. Undefined: the amount leaves the balance in its own currency. */
   readonly quote?: OpenQuote
@@ -63,16 +63,6 @@ export type PayoutCall = {
  */
 export type AcceptResult = { readonly payout: PayoutRow; readonly replayed: boolean } | 'resubmit'
 export type PayoutOutcome = AcceptResult | Refusal
-
-/** Returns the refusal that `work` throws, so that the other calls of the batch continue. */
-export function catchRefusal<T>(work: () => T): T | Refusal {
-  try {
-    return work()
-  } catch (error) {
-    if (error instanceof Refusal) return error
-    throw error
-  }
-}
 
 type IdempotencyKey = Pick<PayoutRow, 'partnerId' | 'operation' | 'idempotencyKey'>
 

@@ -26,12 +26,12 @@ export type DuplicateCandidate = {
   readonly key?: { readonly operation: PayoutOperation; readonly idempotencyKey: string }
 }
 
-export type EarlierPayout = Omit<EarlierRow, 'position'> & {
+type EarlierPayout = Omit<EarlierRow, 'position'> & {
   /** `reference`: it has the same reference. `days`: it was created within a few days. */
   readonly because: 'reference' | 'days'
 }
 
-export type ScheduledPayout = ScheduledPayoutRow & Pick<EarlierPayout, 'because'>
+type ScheduledPayout = ScheduledPayoutRow & Pick<EarlierPayout, 'because'>
 
 /** Payments that a payment may repeat. */
 export type PossibleDuplicates = {

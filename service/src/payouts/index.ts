@@ -12,21 +12,21 @@
  */
 export type { Acceptance } from './accept.ts'
 export type { BulkDecision, BulkAwaitingApproval, WaitingApproval } from './approvals.ts'
-export { createPayoutAges, type PayoutAges, type WaitingPayout } from './ages.ts'
+export { createPayoutAges, type PayoutAges } from './ages.ts'
 export type { Creditor, PayoutOutcome, PayoutCall } from './calls.ts'
 export type { PayoutsDeps } from './deps.ts'
 export type { JudgedBatch } from './judge-all.ts'
-export { approvalsJob, createPayoutLife, type PayoutClaim, type PayoutLife } from './life.ts'
-export { payoutsDue, lockPayouts, payoutById, type PayoutRow, erasePayouts, waitingPayouts } from './store.ts'
+export { approvalsJob, createPayoutLife, type PayoutLife } from './life.ts'
 export {
-  normalReference,
-  type DuplicateCandidate,
-  type ListDuplicates,
-  type FindDuplicates,
-  type EarlierPayout,
-  type PossibleDuplicates,
-  type ScheduledPayout,
-} from './duplicates.ts'
+  payoutsDue,
+  lockPayouts,
+  payoutById,
+  type PayoutClaim,
+  type PayoutRow,
+  erasePayouts,
+  waitingPayouts,
+} from './store.ts'
+export { normalReference, type PossibleDuplicates } from './duplicates.ts'
 export { amountLeaving } from './events.ts'
 export {
   instructionOf,
@@ -34,18 +34,18 @@ export {
   payoutsOfAmount,
   type PayoutSearch,
   instructionStatuses,
-  type AcceptedPayout,
   createPayouts,
   type Payouts,
 } from './service.ts'
 
-export type { RefundEvents, RecallSettlement, RecallReturns } from './advance.ts'
+export type { RefundEvents, RecallReturns } from './advance.ts'
 export { findOwnIbans, type LookedUp } from './look-up.ts'
 export { payoutsRoutes, toPayoutRecord } from './routes.ts'
 export {
   endToEndIdSent,
   payoutFingerprint,
   instructionIdOf,
+  type PayoutStatus,
   toProblem,
   requirePaidBy,
   retryDelayAfter,

@@ -1,10 +1,10 @@
 /** Dry run of many payouts: checks them in order like a batch of acceptance, and writes nothing. */
-import { Refusal } from '../kernel/api/index.ts'
+import { Refusal, catchRefusal } from '../kernel/api/index.ts'
 import type { Currency, Minor } from '../kernel/index.ts'
 import { availableIn, fitsRead, createFundsCheck } from '../ledger/index.ts'
 import type { Payee } from '../parties/beneficiaries/index.ts'
 import { entryRequest } from './accept.ts'
-import { instructionAddress, beneficiaryMapKey, catchRefusal, type PayoutCall } from './calls.ts'
+import { instructionAddress, beneficiaryMapKey, type PayoutCall } from './calls.ts'
 import { refuseCoolingOff, withControls, judgeLimits } from './controls/index.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createLookUp } from './look-up.ts'

@@ -13,7 +13,7 @@
  */
 import type { TimelineStep } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
-import { after, assert, newId, nilId, partnerKey, present } from '../kernel/index.ts'
+import { after, assert, newId, nilId, partnerKey, present, type RowKey } from '../kernel/index.ts'
 import { balanceStateIn } from '../ledger/index.ts'
 import { type AppliedOutcome, applyInBatches } from '../lifecycle/index.ts'
 import { byShard, type Tx } from '../postgres/index.ts'
@@ -27,13 +27,10 @@ import {
   type Person,
   readInstructions,
 } from './lifecycle.ts'
-import { createScreen, free, postponeHeldPayout, type ScreenedClaims } from './screen.ts'
+import { createScreen, free, postponeHeldPayout, type ScreenedClaims, type AdvancePayout } from './screen.ts'
 import * as store from './store.ts'
 import { expiredApprovals, partnersWithHeld } from './store-waiting.ts'
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
-import { approvalsDue } from './store.ts'
-
-export type PayoutClaim = store.PayoutClaim
 
 export type PayoutLife = {
   // 1. A payout that waits for a second person. Each function returns whether it has changed the payout.
@@ -69,7 +66,7 @@ export type PayoutLife = {
     payoutsMax: number,
     /** Claims only payouts that wait for a decision. */
     isHeld?: boolean,
-  ) => Promise<readonly PayoutClaim[]>
+  ) => Promise<readonly store.PayoutClaim[]>
   /** Reads at most `payoutsMax` due payouts of the connector for each partner, oldest first. Takes no lease. */
   readonly due: (
     connector: string,
@@ -77,19 +74,19 @@ export type PayoutLife = {
     payoutsMax: number,
   ) => Promise<readonly store.DuePayout[]>
   /** Claims those of these payouts that are still due. */
-  readonly claimAgain: (connector: string, payouts: readonly store.DuePayout[]) => Promise<readonly PayoutClaim[]>
+  readonly claimAgain: (connector: string, payouts: readonly store.DuePayout[]) => Promise<readonly store.PayoutClaim[]>
   /** Selects those of these payouts that no worker has begun and that are not held. */
   readonly free: (due: readonly store.DuePayout[]) => Promise<readonly store.DuePayout[]>
   /**
    * Claims and begins a payout with one write. Undefined: another worker has it, or its due time has changed since it
    * was read.
    */
-  readonly beginDue: (payout: store.DuePayout, leaseId: string) => Promise<PayoutClaim | undefined>
+  readonly beginDue: (payout: store.DuePayout, leaseId: string) => Promise<store.PayoutClaim | undefined>
   /**
    * Screens claims. Returns those that may be sent, and those about which the bank is only asked. The others wait for a
    * decision about a name, or are stopped: Pending -> Failed.
    */
-  readonly screen: (claims: readonly PayoutClaim[]) => Promise<ScreenedClaims>
+  readonly screen: (claims: readonly store.PayoutClaim[]) => Promise<ScreenedClaims>
   /**
    * Applies decisions to waiting payouts without a bank: stopped payouts end, the others wait for the bank. Returns the
    * number of claimed payouts.
@@ -99,21 +96,21 @@ export type PayoutLife = {
    * Begins an attempt after the checks have passed: Pending -> Processing. Counts the attempt before the bank receives
    * the instruction. Undefined: the lease is lost.
    */
-  readonly begin: (claim: PayoutClaim) => Promise<PayoutClaim | undefined>
+  readonly begin: (claim: store.PayoutClaim) => Promise<store.PayoutClaim | undefined>
   /**
    * Adds the beneficiary's present address to SWIFT payouts without one: a payout that was accepted before an address
    * was required leaves once the partner has added it.
    */
-  readonly withAddresses: (attempts: readonly PayoutClaim[]) => Promise<readonly PayoutClaim[]>
+  readonly withAddresses: (attempts: readonly store.PayoutClaim[]) => Promise<readonly store.PayoutClaim[]>
   /** Records the bank's answer: Processing -> Sent or Failed. If the connector keeps the instruction, the payout is due again later. */
-  readonly answered: (claim: PayoutClaim, acknowledgement: Acknowledgement) => Promise<void>
+  readonly answered: (claim: store.PayoutClaim, acknowledgement: Acknowledgement) => Promise<void>
   /** Schedules an enquiry, because the bank was unreachable and the outcome of the attempt is unknown. */
-  readonly unreachable: (claim: PayoutClaim) => Promise<void>
+  readonly unreachable: (claim: store.PayoutClaim) => Promise<void>
   /**
    * Fails a Processing payout after too many attempts. Returns false if it may be attempted again. Call it only if the
    * bank has confirmed since the last attempt that it does not have the instruction: otherwise the outcome is unknown.
    */
-  readonly giveUp: (claim: PayoutClaim) => Promise<boolean>
+  readonly giveUp: (claim: store.PayoutClaim) => Promise<boolean>
 
   // 3. The bank reports, without a lease: only a report that fits the recorded status changes anything
   // (`AppliedOutcome`).
@@ -139,7 +136,7 @@ export type PayoutLife = {
    * Ends a payout by a written statement of the bank to two operators: Sent -> Completed or Failed. A later contrary
    * report is a contradiction. Refuses: validation_failed (another status; a payout that no bank carries).
    */
-  readonly endByStatement: (tx: Tx, payment: store.PayoutId & { readonly end: 'paid' | 'not-paid' }) => Promise<void>
+  readonly endByStatement: (tx: Tx, payment: RowKey & { readonly end: 'paid' | 'not-paid' }) => Promise<void>
   /**
    * Applies an operator's finding that money paid this payout, or came back from it, like a report of the bank, in the
    * caller's transaction. `payoutId`: of the payout, or of its instruction.
@@ -156,7 +153,6 @@ export type PayoutLife = {
 }
 
 type ReportedPayout = { readonly partnerId: string; readonly instructionId: string; readonly report: BankReport }
-type AdvancePayout = (trigger: PayoutTrigger) => Promise<AppliedOutcome>
 
 export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
   const apply = createAdvance(deps)
@@ -197,8 +193,8 @@ export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
 /** Adds to claimed SWIFT payouts the address that their payee got after acceptance. */
 async function withAddresses(
   { db, beneficiaries }: PayoutLifeDeps,
-  attempts: readonly PayoutClaim[],
-): Promise<readonly PayoutClaim[]> {
+  attempts: readonly store.PayoutClaim[],
+): Promise<readonly store.PayoutClaim[]> {
   const keys = attempts.flatMap(({ partnerId, beneficiaryId, creditorAddressJson, rail }) =>
     rail === 'Swift' && creditorAddressJson === null && beneficiaryId !== null
       ? [{ partnerId, id: beneficiaryId }]
@@ -257,7 +253,7 @@ function createClaiming({
   const claim = async (
     partnerIds: readonly string[],
     which: Pick<Parameters<typeof store.claimDue>[2], 'connector' | 'payoutsMax' | 'isHeld' | 'ids'>,
-  ): Promise<readonly PayoutClaim[]> => {
+  ): Promise<readonly store.PayoutClaim[]> => {
     const now = clock.now()
     const leaseId = newId()
     const rows = await inGroups(partnerIds, (group) =>
@@ -296,9 +292,9 @@ function createClaiming({
 const hashIn = ({ transactionHash }: { readonly transactionHash?: string | undefined }) =>
   transactionHash === undefined ? {} : { transactionHash }
 
-const underLease = ({ partnerId, id: payoutId, leaseId }: PayoutClaim) => ({ partnerId, payoutId, leaseId })
+const underLease = ({ partnerId, id: payoutId, leaseId }: store.PayoutClaim) => ({ partnerId, payoutId, leaseId })
 
-const beginClaim = (claim: PayoutClaim): PayoutClaim => ({
+const beginClaim = (claim: store.PayoutClaim): store.PayoutClaim => ({
   ...claim,
   status: 'Processing',
   sendAttempts: claim.sendAttempts + 1,
@@ -425,4 +421,4 @@ const createEndByStatement =
 // The job of payouts that needs no bank. Settlement declares those that call one.
 
 export const approvalsJob = ({ expireApprovalsStep }: Pick<PayoutLife, 'expireApprovalsStep'>): Job =>
-  defineJob({ name: 'payouts.approvals', due: approvalsDue, run: expireApprovalsStep })
+  defineJob({ name: 'payouts.approvals', due: store.approvalsDue, run: expireApprovalsStep })

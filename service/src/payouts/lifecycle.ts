@@ -1,9 +1,8 @@
 /** The table of transitions of a payout. The documentation page of lifecycles shows it. */
 import { type ErrorKey, payouts, type SignedApproval } from '@partner-payments/wire'
-import { dayMs, hourMs, minuteMs, partnerKey, secondMs } from '../kernel/index.ts'
+import { dayMs, hourMs, minuteMs, partnerKey, secondMs, type Money } from '../kernel/index.ts'
 import { type Actor, createLifecycle, type EventOf } from '../lifecycle/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import type { Money } from '../rails/index.ts'
 import * as store from './store.ts'
 
 /**

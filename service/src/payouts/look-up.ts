@@ -1,5 +1,5 @@
 /** Reads all data that a batch of payouts needs, before its transaction and without a lock. */
-import { isFiat, partnerKey } from '../kernel/index.ts'
+import { isFiat, partnerKey, type RowKey } from '../kernel/index.ts'
 import type { BalancesRead, FundsCheck } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { internalConnectorId, type PayerData } from '../rails/index.ts'
@@ -40,8 +40,6 @@ export type LookedUp = {
   /** Calls to a wallet of an unknown owner whose amount requires a known one. */
   readonly unproved: ReadonlySet<PayoutCall>
 }
-
-type CustomerKey = { readonly partnerId: string; readonly id: string }
 
 /** About 20 MB. */
 const cachedOwnersMax = 100_000
@@ -92,7 +90,7 @@ export function createLookUp(deps: PayoutsDeps, funds: FundsCheck) {
     remember(saved)
     const payees = unsaved.size === 0 ? saved : new Map([...saved, ...unsaved])
     const needed = calls.flatMap((call) => findCustomer(call, (key) => payees.get(key)?.customerId))
-    const isMissing = ({ partnerId, id }: CustomerKey) => !cachedCustomers.has(partnerKey(partnerId, id))
+    const isMissing = ({ partnerId, id }: RowKey) => !cachedCustomers.has(partnerKey(partnerId, id))
     const customerIdOf = (call: PayoutCall) =>
       findCustomer(call, (key) => payees.get(key)?.customerId).map(({ id }) => id)[0] ?? null
     const [otherCustomers, parties, issued, controls, payers, unproved] = await Promise.all([
@@ -243,7 +241,7 @@ const movementsOf = (call: PayoutCall, choose: PayoutsDeps['chooseConnector']): 
 function findCustomer(
   { caller: { partnerId }, payee }: PayoutCall,
   ownerOf: (beneficiaryKey: string) => string | null | undefined,
-): readonly CustomerKey[] {
+): readonly RowKey[] {
   const id = 'customerId' in payee ? payee.customerId : ownerOf(beneficiaryMapKey(partnerId, payee.beneficiaryId))
   return typeof id === 'string' ? [{ partnerId, id }] : []
 }

@@ -1,6 +1,6 @@
 /** Dry run: checks a payout by the current rules of acceptance, and writes nothing. */
 import type { payouts as wire } from '@partner-payments/wire'
-import { Refusal } from '../kernel/api/index.ts'
+import { Refusal, catchRefusal } from '../kernel/api/index.ts'
 import { type Currency, type Minor, present } from '../kernel/index.ts'
 import { fitsRead, createFundsCheck, isSegregated } from '../ledger/index.ts'
 import { replayRow } from '../postgres/index.ts'
@@ -17,7 +17,7 @@ import {
 } from './controls/index.ts'
 import type { Hold } from '../transactions/index.ts'
 import { toDuplicateCandidate, refuseUncovered, entryRequest } from './accept.ts'
-import { instructionAddress, callMapKey, catchRefusal, type PayoutCall } from './calls.ts'
+import { instructionAddress, callMapKey, type PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createFindDuplicates, refuseDuplicate, type PossibleDuplicates } from './duplicates.ts'
 import { createLookUp, type LookedUp } from './look-up.ts'

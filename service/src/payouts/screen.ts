@@ -23,8 +23,7 @@ import * as store from './store.ts'
 import { postponePayouts, type PostponedPayout } from './store-waiting.ts'
 import type { PayoutFailure, PayoutTrigger } from './lifecycle.ts'
 
-type PayoutClaim = store.PayoutClaim
-type AdvancePayout = (trigger: PayoutTrigger) => Promise<AppliedOutcome>
+export type AdvancePayout = (trigger: PayoutTrigger) => Promise<AppliedOutcome>
 
 const countriesOf = ({ creditorAccount: account, creditorBic: bic, creditorCountry: country }: store.PayoutRow) =>
   countriesOfAccount({ account, bic, country })
@@ -66,8 +65,11 @@ export async function subjectOfPayout(tx: Tx, partnerId: string, id: string): Pr
 }
 
 /** `attempted`: the bank may have the payout. The worker asks the bank about it, and does not send it again. */
-export type ScreenedClaims = { readonly cleared: readonly PayoutClaim[]; readonly attempted: readonly PayoutClaim[] }
-type ScreenedClaim<Payout = PayoutClaim> = { readonly claim: Payout; readonly hold: Hold | undefined }
+export type ScreenedClaims = {
+  readonly cleared: readonly store.PayoutClaim[]
+  readonly attempted: readonly store.PayoutClaim[]
+}
+type ScreenedClaim<Payout = store.PayoutClaim> = { readonly claim: Payout; readonly hold: Hold | undefined }
 
 /** Screening takes a second or two; people take longer to decide. */
 const screeningWaitMs = { unscreened: secondMs, open: 30 * secondMs, confirmed: 30 * secondMs } as const
@@ -105,7 +107,7 @@ export async function free(deps: PayoutLifeDeps, due: readonly store.DuePayout[]
 export function createScreen(
   deps: PayoutLifeDeps,
   advance: AdvancePayout,
-): (claims: readonly PayoutClaim[]) => Promise<ScreenedClaims> {
+): (claims: readonly store.PayoutClaim[]) => Promise<ScreenedClaims> {
   return async (claims) => {
     const screened = await readHolds(deps, claims)
     const cleared = screened.flatMap(({ claim, hold }) => (hold === undefined ? [claim] : []))
@@ -134,28 +136,28 @@ function toScreenedPayment(claim: store.PayoutRow): ScreenedPayment {
   return { partnerId, id, texts: textsOf(claim), payee: claim.creditorName, countries }
 }
 
-const stopPayout = (advance: AdvancePayout, { partnerId, id: payoutId, leaseId }: PayoutClaim) =>
+const stopPayout = (advance: AdvancePayout, { partnerId, id: payoutId, leaseId }: store.PayoutClaim) =>
   advance({ partnerId, payoutId, leaseId, kind: 'stopped', failure: stoppedFailure })
 
 /**
  * Reports whether two operators closed the case of a payout with a sanctions match. Opens the case; until it is closed
  * the money stays reserved.
  */
-async function hasClosedCase({ db, cases }: PayoutLifeDeps, claim: PayoutClaim): Promise<boolean> {
+async function hasClosedCase({ db, cases }: PayoutLifeDeps, claim: store.PayoutClaim): Promise<boolean> {
   const found = await cases.byId(db, claim.partnerId, claim.id)
   if (found === undefined) await db.transaction((tx) => cases.record(tx, [toCase(claim)]))
   // `noted`: an earlier version has closed it.
   return found?.resolution === 'refused' || found?.resolution === 'noted'
 }
 
-function toCase({ partnerId, id, connector, reference, amount, currency }: PayoutClaim): NewCase {
+function toCase({ partnerId, id, connector, reference, amount, currency }: store.PayoutClaim): NewCase {
   const report = { kind: 'payout', reference, money: { currency, amount } }
   const named = { connector, notificationId: `payout ${id}`, subject: id }
   return { partnerId, id, kind: 'sanctions_hold', ...named, report, booked: null }
 }
 
 /** Releases a payout after a decision was withdrawn, and closes its case. */
-async function releaseHeld({ db, cases }: PayoutLifeDeps, { partnerId, id }: PayoutClaim): Promise<void> {
+async function releaseHeld({ db, cases }: PayoutLifeDeps, { partnerId, id }: store.PayoutClaim): Promise<void> {
   const found = await cases.byId(db, partnerId, id)
   if (found?.resolution === null)
     await db.transaction((tx) =>

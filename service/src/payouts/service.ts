@@ -13,7 +13,16 @@ import {
   sumRowsRead,
   capSums,
 } from '../kernel/api/index.ts'
-import { amountText, type Clock, type Currency, firstIdOf, isUuid, type Minor, present } from '../kernel/index.ts'
+import {
+  amountText,
+  type Clock,
+  type Currency,
+  firstIdOf,
+  isUuid,
+  type Minor,
+  present,
+  type Money,
+} from '../kernel/index.ts'
 import { createNonceBatcher } from '../access/index.ts'
 import { byShard, toRequestInProgress, replayRow, sqlState, sqlStateOf, type Tx } from '../postgres/index.ts'
 import { strictestHold } from '../screening/index.ts'
@@ -46,7 +55,6 @@ import * as store from './store.ts'
 import { lockDuplicateTurns, type NoteRow, readNotes, putNote } from './store-duplicates.ts'
 import type { Person } from './lifecycle.ts'
 import type { TransactionView, WithdrawalSearch } from '../transactions/index.ts'
-import { makeDue, readAttemptState } from './store.ts'
 import type { OpenQuote } from '../fx/index.ts'
 
 export type AcceptedPayout = { readonly payout: store.PayoutRow; readonly replayed: boolean }
@@ -163,6 +171,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
   const { db, customers, beneficiaries } = deps
   const submit = createSubmit(deps)
   const preview = createPreview(deps)
+  const duplicatesOf = createFindDuplicates(deps)
   const named: Payouts['named'] = async (tx, partnerId, name) => {
     const row =
       (isUuid(name) ? await store.payoutById(tx, partnerId, name) : undefined) ??
@@ -199,14 +208,14 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     },
     judgeAll: createJudgeAll(deps),
     previewFx: createFxPreview(deps, preview),
-    duplicatesOf: createFindDuplicates(deps),
+    duplicatesOf,
     refuseRepeated: async (tx, partnerId, payment, at) => {
       await lockDuplicateTurns(tx, [partnerId])
-      const [repeated] = await createFindDuplicates(deps)(tx, partnerId, [payment], at)
+      const [repeated] = await duplicatesOf(tx, partnerId, [payment], at)
       const refusal = repeated && refuseDuplicate(repeated)
       if (refusal !== undefined) throw refusal
     },
-    possibleDuplicates: createPossibleDuplicates(deps, get),
+    possibleDuplicates: createPossibleDuplicates(db, get, duplicatesOf),
     ...createNotes(deps, get),
     byIds: store.payoutsByIds,
     // The statement finds only this partner, operation and key.
@@ -243,7 +252,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
 }
 
 const createPossibleDuplicates =
-  (deps: PayoutsDeps, get: Payouts['get']): Payouts['possibleDuplicates'] =>
+  (db: Tx, get: Payouts['get'], duplicatesOf: FindDuplicates): Payouts['possibleDuplicates'] =>
   async (partnerId, idOrReference) => {
     const { id, operation, idempotencyKey, creditorAccount: account, ...payout } = await get(partnerId, idOrReference)
     // The customer was erased.
@@ -251,7 +260,7 @@ const createPossibleDuplicates =
     const key = isPayoutOperation(operation) && idempotencyKey !== null ? { key: { operation, idempotencyKey } } : {}
     const { amount, currency, remittance: reference, createdAt } = payout
     const candidate = { account, amount, currency, reference, id, ...key }
-    const [found] = await createFindDuplicates(deps)(deps.db, partnerId, [candidate], createdAt)
+    const [found] = await duplicatesOf(db, partnerId, [candidate], createdAt)
     return present(found, `no duplicates of payout ${id}`)
   }
 
@@ -488,7 +497,7 @@ const payoutsOfAmountMax = 100
 export const payoutsOfAmount = (
   tx: Tx,
   partnerId: string,
-  money: { readonly currency: Currency; readonly amount: Minor },
+  money: Money,
   since: Date,
 ): Promise<readonly store.PayoutOfAmount[]> =>
   store.payoutsOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: payoutsOfAmountMax })
@@ -504,8 +513,8 @@ const createRetry =
   ({ clock }: { readonly clock: Clock }): RetryPayout =>
   async (tx, partnerId, id) => {
     const now = clock.now()
-    if ((await makeDue(tx, partnerId, id, now)) === 1) return
-    const state = await readAttemptState(tx, partnerId, id)
+    if ((await store.makeDue(tx, partnerId, id, now)) === 1) return
+    const state = await store.readAttemptState(tx, partnerId, id)
     if (state === undefined) throw notFound('payout')
     const { status, leaseId, dueAt } = state
     if (status !== 'Pending' && status !== 'Processing')

@@ -16,8 +16,8 @@ import {
   unprepared,
 } from '../postgres/index.ts'
 import type { PayoutStatus } from './rules.ts'
-import { type Currency, type Minor, present } from '../kernel/index.ts'
-import { payoutColumns, type PayoutId, type PayoutRow } from './store.ts'
+import { type Currency, type Minor, present, type RowKey } from '../kernel/index.ts'
+import { payoutColumns, type PayoutRow } from './store.ts'
 
 export type WaitingPayoutRow = {
   readonly partnerId: string
@@ -214,7 +214,7 @@ export function recordCounters(tx: Tx, counted: readonly CountedApproval[]): voi
 /** Reads the approvals of these payouts that are counted for their approvers. */
 export async function countedApprovals(
   tx: Tx,
-  payouts: readonly PayoutId[],
+  payouts: readonly RowKey[],
 ): Promise<
   readonly (CountedApproval & {
     readonly decidedBy: string
@@ -248,8 +248,8 @@ export function decisionsOf(
 }
 
 /** Lists expired open approvals of all partners, the oldest first. Takes no lock. */
-export function expiredApprovals(tx: Tx, now: Date, rowsMax: number): Promise<readonly PayoutId[]> {
-  return tx.rows<PayoutId>(
+export function expiredApprovals(tx: Tx, now: Date, rowsMax: number): Promise<readonly RowKey[]> {
+  return tx.rows<RowKey>(
     dueWork('finds approvals whose time has ended, without a lock', (whose) =>
       unprepared(sql`/* payouts.expiredApprovals */
         select partner_id, payout_id as id from payouts.approvals

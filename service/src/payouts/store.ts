@@ -1,6 +1,6 @@
 /** All SQL of payouts. */
 import type { AccountType, ErrorKey, Rail } from '@partner-payments/wire'
-import type { Currency, Minor } from '../kernel/index.ts'
+import type { Currency, Minor, RowKey } from '../kernel/index.ts'
 import {
   acrossPartners,
   columnValues,
@@ -149,8 +149,6 @@ export function payoutById(tx: Tx, partnerId: string, id: string): Promise<Payou
   )
 }
 
-export type PayoutId = { readonly partnerId: string; readonly id: string }
-
 /** Finds payouts by id, by instruction id, or by the partner's end-to-end id with the reference. */
 export function findPayoutsByIds(
   tx: Tx,
@@ -166,7 +164,7 @@ export function findPayoutsByIds(
 }
 
 /** Locks in the order of the ids, so that two batches cannot deadlock. */
-export function lockPayouts(tx: Tx, keys: readonly PayoutId[]): Promise<readonly PayoutRow[]> {
+export function lockPayouts(tx: Tx, keys: readonly RowKey[]): Promise<readonly PayoutRow[]> {
   return tx.rows<PayoutRow>(sql`/* payouts.lockPayouts */
     select ${payoutColumns} from payouts.payouts
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
@@ -177,7 +175,7 @@ export function lockPayouts(tx: Tx, keys: readonly PayoutId[]): Promise<readonly
 export function payoutsOfInstructions(
   tx: Tx,
   keys: readonly { readonly partnerId: string; readonly endToEndId: string }[],
-): Promise<readonly (PayoutId & { readonly endToEndId: string })[]> {
+): Promise<readonly (RowKey & { readonly endToEndId: string })[]> {
   return tx.rows(sql`/* payouts.payoutsOfInstructions */
     select partner_id, id, end_to_end_id from payouts.payouts
     where ${ofPartners(keys.map((key) => key.partnerId))}

@@ -1,5 +1,5 @@
 /** Pure: the rules for a single payout, except its limits and its funds. Acceptance and preview use the same list. */
-import { refuseField, refuseFields, Refusal } from '../kernel/api/index.ts'
+import { refuseField, refuseFields, Refusal, catchRefusal } from '../kernel/api/index.ts'
 import type { Rail, VerificationState } from '@partner-payments/wire'
 import { type Currency, isFiat, partnerKey, present } from '../kernel/index.ts'
 import { type AccountSnapshots, type AccountState, balanceStateIn, blocksOutbound } from '../ledger/index.ts'
@@ -24,7 +24,7 @@ import type { Payee, PayeeCheck } from '../parties/beneficiaries/index.ts'
 import { findLackingCapability, notVerified, type Payer } from '../parties/customers/index.ts'
 import { type ControlRequirements, debitedCurrency } from './controls/index.ts'
 import type { PayoutsDeps } from './deps.ts'
-import { beneficiaryMapKey, type Creditor, catchRefusal, type PayoutCall, type Route, chooseRoute } from './calls.ts'
+import { beneficiaryMapKey, type Creditor, type PayoutCall, type Route, chooseRoute } from './calls.ts'
 import { requirePaidBy, unknownCountry } from './rules.ts'
 
 /** Call that the rules accept, with its creditor. */

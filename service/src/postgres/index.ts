@@ -5,7 +5,7 @@ export * from './migrate.ts'
 export * from './sql.ts'
 export * from './given.ts'
 export { oldestTransactionStart, analyseGrownTables } from './statistics.ts'
-export type { Row, Tx } from './tx.ts'
+export type { Tx } from './tx.ts'
 export * from './once.ts'
 export {
   createBackup,

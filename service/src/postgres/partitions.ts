@@ -2,7 +2,7 @@
  * Tables that are partitioned by week, by a UUID version 7. Partitions are created ahead of time and dropped as a
  * whole. Both lock the table exclusively, so they wait only briefly for the lock, and the next run retries.
  */
-import { assert, dayMs, firstIdOf, nilId } from '../kernel/index.ts'
+import { assert, dayMs, firstIdOf, nilId, type RowKey } from '../kernel/index.ts'
 import type { Database } from './database.ts'
 import { sqlState, sqlStateOf } from './errors.ts'
 import { acrossPartners, unprepared, type Sql } from './sql.ts'
@@ -128,7 +128,7 @@ export async function deleteDefault(
 ): Promise<number> {
   const name = `${checkTableName(table)}_default`
   assert(/^[a-z_]+$/.test(column) && /^[0-9a-f-]{36}$/.test(before), `invalid column or id: ${column}, ${before}`)
-  const found = await tx.rows<{ readonly partnerId: string; readonly id: string }>(
+  const found = await tx.rows<RowKey>(
     acrossPartners(
       'finds old rows in a default partition, without a lock',
       statement(

@@ -7,7 +7,7 @@ import { assert } from '../kernel/index.ts'
 import { classify } from './errors.ts'
 import { type Sql, toStatement } from './sql.ts'
 
-export type Row = Readonly<Record<string, unknown>>
+type Row = Readonly<Record<string, unknown>>
 /** Runs statements, each in its own transaction (`Database`) or all in one transaction (`Database.transaction`). */
 export type Tx = {
   /** The database is sharded by partner: a statement names one partner, or is a scan across all partners. */

@@ -1,5 +1,5 @@
 /** The statements, entries and instructions of a bank that reconciliation compares with the ledger. */
-import type { Currency, Minor } from '../kernel/index.ts'
+import type { Currency, Minor, RowKey } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { BankNotification } from './port.ts'
 
@@ -172,12 +172,7 @@ export type BankBooks = {
    */
   readonly merge: (tx: Tx, entryId: string) => Promise<boolean>
   /** Assigns an entry to the payment that an operator found. */
-  readonly match: (
-    tx: Tx,
-    entryId: string,
-    instruction: { readonly partnerId: string; readonly id: string },
-    hasLeft: boolean,
-  ) => Promise<void>
+  readonly match: (tx: Tx, entryId: string, instruction: RowKey, hasLeft: boolean) => Promise<void>
   /**
    * Cancels an applied entry that its statement omits. Settlement takes back a credit, and returns the payments of a
    * debit, whose sum is `cameBack`. Undefined: the entry cannot be cancelled, or already was.
@@ -190,11 +185,7 @@ export type BankBooks = {
    * Separates a debit from a payment, because two people decided that it was for another payment. The payment counts as
    * returned; the debit of a batch keeps its other payments.
    */
-  readonly unmatch: (
-    tx: Tx,
-    entryId: string,
-    instruction: { readonly partnerId: string; readonly id: string },
-  ) => Promise<void>
+  readonly unmatch: (tx: Tx, entryId: string, instruction: RowKey) => Promise<void>
 }
 
 // Orders the statements of an account, each once. A bank may send a statement again, correct it, or split it into pages.

@@ -109,7 +109,7 @@ function hasCheckDigits(iban: string): boolean {
 }
 
 /** The account details that payers in the United Kingdom use. */
-export type BritishAccount = {
+type BritishAccount = {
   /** Six digits. */
   readonly sortCode: string
   /** Eight digits. */

@@ -38,7 +38,6 @@ export {
   type CallOptions,
   callTimeoutMsMax,
   type Connector,
-  type ConnectorLimits,
   type Credit,
   type Debit,
   type DebitReason,
@@ -48,10 +47,8 @@ export {
   type Instruction,
   type InstructionKey,
   type InstructionOutcome,
-  type Money,
   type BankOddity,
   type PayeeResult,
-  type PayerOrigin,
   type RecallOutcome,
   type RecallRequest,
   type InstructionSummary,
@@ -60,7 +57,7 @@ export {
   type ConnectorState,
   createConnectorHealth,
 } from './port.ts'
-export { bankTextCharsMax, joinBankTexts, withBankText } from './bank-text.ts'
+export { joinBankTexts, withBankText } from './bank-text.ts'
 export {
   type BankBooks,
   type BankEntry,
@@ -130,7 +127,6 @@ export {
 } from './domestic.ts'
 export {
   bankKey,
-  type BritishAccount,
   readBritishAccount,
   ibanCountries,
   ibanMistake,

@@ -1,6 +1,6 @@
 /** The port of bank and chain connectors, in terms of ISO 20022: instruction (pain.001), acknowledgement (pain.002), notification (camt.054). */
 import type { AccountType, DepositOutcome, ErrorKey, PayeeAddress, PaymentMethod } from '@partner-payments/wire'
-import type { Clock, Currency, Minor } from '../kernel/index.ts'
+import type { Clock, Currency, Minor, Money, RowKey } from '../kernel/index.ts'
 import type { Sql, Tx } from '../postgres/index.ts'
 import { Unreachable } from '../kernel/api/index.ts'
 
@@ -69,7 +69,7 @@ export type Forecast =
     }
   | { readonly possible: false; readonly errorKey: ErrorKey; readonly details: string }
 
-export type InstructionKey = { readonly partnerId: string; readonly id: string }
+export type InstructionKey = RowKey
 
 export type IncomingDebtor = {
   readonly account: string
@@ -84,7 +84,7 @@ export type IncomingDebtor = {
 }
 
 /** The origin of a payment: the payer's address, and the country of the chosen bank. */
-export type PayerOrigin = { readonly ipAddress: string; readonly countryCode: string | null }
+type PayerOrigin = { readonly ipAddress: string; readonly countryCode: string | null }
 
 /** The result of a bank's verification of payee. `unchecked`: the payee's bank did not return a result. */
 export type PayeeResult = 'match' | 'close_match' | 'no_match' | 'unchecked'
@@ -94,7 +94,6 @@ type BankText = { readonly bankText?: string | null }
 
 /** The money that the bank booked. Absent: the instructed money is assumed. */
 type ReportedMoney = { readonly money?: Money }
-export type Money = { readonly currency: Currency; readonly amount: Minor }
 
 /**
  * Money that has arrived on one of our accounts. The `subjectId` of its notification is the connector's id of the credit,
@@ -209,7 +208,7 @@ export type BankOddity =
   | 'recall_letter'
 
 /** The limits of a connector, which the settlement worker observes. */
-export type ConnectorLimits = {
+type ConnectorLimits = {
   /** Instructions per call, which a bank receives as one message. */
   readonly instructionsPerCallMax: number
   /** Concurrent calls with instructions. */

@@ -1,18 +1,25 @@
 /** The settings that choose a payment's connector. */
 import { type Rail, transactions } from '@partner-payments/wire'
-import { type Currency, integer, isCurrency, type Mode, oneOf, refuseSetting, type Settings } from '../kernel/index.ts'
+import {
+  type Currency,
+  integer,
+  isCurrency,
+  type Mode,
+  oneOf,
+  refuseSetting,
+  type Settings,
+  uuidPattern,
+} from '../kernel/index.ts'
 import { type ConnectorRule, isChainConnectorId, isIsoConnectorId } from './rules.ts'
 
 const connectorIds = ['sandbox', 'none'] as const
-
-const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
 
 /** Reads one part of a rule: a rail, a currency or a partner id. */
 function readPart(part: string): Omit<ConnectorRule, 'connector'> {
   const rail = transactions.rails.find((name) => name === part)
   if (rail !== undefined) return { rail: rail satisfies Rail }
   if (isCurrency(part)) return { currency: part satisfies Currency }
-  if (uuid.test(part)) return { partnerId: part }
+  if (uuidPattern.test(part)) return { partnerId: part }
   return refuseSetting(
     `must name rails (${transactions.rails.join(', ')}), currencies or partner ids: ${part} is none of them`,
   )

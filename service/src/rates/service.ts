@@ -11,6 +11,7 @@ import {
   type Minor,
   newId,
   secondMs,
+  type Money,
 } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import {
@@ -131,10 +132,7 @@ function insert(tx: Tx, sheet: StoredSheet, readAt: Date): Promise<void> {
 type RatesAge = { readonly ageMs: number; readonly limitMs: number }
 
 /** Computes an amount in a reference currency; by default that of the settings. Undefined: no rate is recent enough. */
-export type ReferenceConverter = (
-  money: { readonly amount: Minor; readonly currency: Currency },
-  reference?: Currency,
-) => ReferenceAmount | undefined
+export type ReferenceConverter = (money: Money, reference?: Currency) => ReferenceAmount | undefined
 
 export type Rates = {
   /** The currency in which limits across all currencies are counted. */
@@ -328,7 +326,7 @@ const pegged = (quotes: Quotes, currency: Currency): Currency =>
  */
 export function referenceAmount(
   sheet: RateSheet | undefined,
-  { amount, currency }: { readonly amount: Minor; readonly currency: Currency },
+  { amount, currency }: Money,
   reference: Currency,
   { now, daysMax }: { readonly now: Date; readonly daysMax: number },
 ): ReferenceAmount | undefined {

@@ -1,14 +1,13 @@
 /** The jobs of reports. Several workers write, so that a long report does not stop the others. */
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
 import type { Reports } from './service.ts'
-import { reportsDue, reportsToExpire, schedulesDue } from './store.ts'
-import { after, dayMs, type Log, newId, secondMs } from '../kernel/index.ts'
+import * as store from './store.ts'
+import { after, dayMs, type Log, newId, secondMs, type RowKey } from '../kernel/index.ts'
 import type { MailQueue } from '../mail/index.ts'
 import { oldestTransactionStart } from '../postgres/index.ts'
 import { LeaseLost } from './file.ts'
 import { type MembersByAddress, queueReportMails } from './report-mail.ts'
 import { attemptsMax, nextEnd, periodBefore, ReportImpossible } from './rules.ts'
-import * as store from './store.ts'
 import { leaseMs, type WriteDeps, writeReport } from './write.ts'
 
 /** Reports that one process writes at the same time. */
@@ -28,14 +27,14 @@ export function reportJobs({ config, reports, ...deps }: JobsDeps): readonly Job
   return [
     defineJob({
       name: 'reports.write',
-      due: reportsDue,
+      due: store.reportsDue,
       run: writeStep,
       workers: writersMax,
       releaseLeases: reports.releaseLeases,
       age: { queue: 'reports' },
     }),
-    defineJob({ name: 'reports.schedules', due: schedulesDue, run: scheduleStep }),
-    defineJob({ name: 'reports.expiry', due: reportsToExpire, run: sweepStep }),
+    defineJob({ name: 'reports.schedules', due: store.schedulesDue, run: scheduleStep }),
+    defineJob({ name: 'reports.expiry', due: store.reportsToExpire, run: sweepStep }),
   ]
 }
 
@@ -97,15 +96,13 @@ export function createReportWork(deps: ReportWorkDeps): ReportWork {
   }
 }
 
-type ReportKey = { readonly partnerId: string; readonly id: string }
-
 /**
  * Runs a step for each item. A failure is logged and does not stop the others. Returns the number of successes, so that
  * a run with failures only backs off.
  */
 async function forEachLogged(
   deps: ReportWorkDeps,
-  keys: readonly ReportKey[],
+  keys: readonly RowKey[],
   message: string,
   work: (deps: ReportWorkDeps, partnerId: string, id: string) => Promise<void>,
 ): Promise<number> {

@@ -1,20 +1,10 @@
 /** The mails of schedules, with a link to the report or the reason why it failed. */
 import { ownJson } from '@partner-payments/wire'
-import {
-  escapeHtml,
-  htmlPage,
-  type MailContent,
-  type MailQueue,
-  type MailToRender,
-  oneLine,
-  utc,
-} from '../mail/index.ts'
-import { present } from '../kernel/index.ts'
+import { htmlPage, type MailContent, type MailQueue, type MailToRender, oneLine, utc } from '../mail/index.ts'
+import { present, tokenHash, escapeHtml } from '../kernel/index.ts'
 import { type Member, newLinkToken } from '../kernel/api/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import type { ReportRow } from './store.ts'
 import * as store from './store.ts'
-import { createHash } from 'node:crypto'
 
 export type MembersByAddress = (
   tx: Tx,
@@ -33,7 +23,7 @@ export async function queueReportMails(
   { mail, membersByAddress, publicUrl }: MailDeps,
   tx: Tx,
   schedule: store.ScheduleRow,
-  { partnerId, id, kind, format, currency, periodFrom, periodTo }: ReportRow,
+  { partnerId, id, kind, format, currency, periodFrom, periodTo }: store.ReportRow,
   outcome: MailOutcome,
 ): Promise<void> {
   const addresses = ownJson<readonly string[]>(schedule.emails)
@@ -92,5 +82,3 @@ export function renderReportMail(mail: MailToRender): MailContent {
     link,
   }
 }
-
-export const tokenHash = (token: string): Uint8Array => createHash('sha256').update(token).digest()

@@ -9,11 +9,11 @@ import {
   Refusal,
   requireMembers,
 } from '../kernel/api/index.ts'
-import { after, type Clock, dayMs, newId } from '../kernel/index.ts'
+import { after, type Clock, dayMs, newId, tokenHash } from '../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../postgres/index.ts'
 import type { Customers } from '../parties/customers/index.ts'
 import { readFile } from './file.ts'
-import { type MembersByAddress, tokenHash } from './report-mail.ts'
+import { type MembersByAddress } from './report-mail.ts'
 import { fileNameOf, nextEnd, openReportsMax, readPeriod, readSpec, readTimeZone, schedulesMax } from './rules.ts'
 import * as store from './store.ts'
 

@@ -1,4 +1,5 @@
 /** The SQL of reports and of the parts of their files. */
+import type { RowKey } from '../kernel/index.ts'
 import type { ReportFrequency, ReportStatus } from '@partner-payments/wire'
 import type { PageRequest } from '../kernel/api/index.ts'
 import { acrossPartners, dueWork, noSql, type Sql, sql, type Tx, unprepared } from '../postgres/index.ts'
@@ -201,11 +202,7 @@ export function deleteChunks(
         and attempt is distinct from ${keptAttempt}::integer limit ${chunksMax})`)
 }
 
-export function expiredReports(
-  tx: Tx,
-  now: Date,
-  reportsMax: number,
-): Promise<readonly { readonly partnerId: string; readonly id: string }[]> {
+export function expiredReports(tx: Tx, now: Date, reportsMax: number): Promise<readonly RowKey[]> {
   return tx.rows(
     acrossPartners(
       'finds reports whose time is over, by an index',
@@ -296,11 +293,7 @@ export async function deleteSchedulesOf(tx: Tx, partnerId: string, customerId: s
     delete from reports.schedules where partner_id = ${partnerId} and customer_id = ${customerId}`)
 }
 
-export function dueSchedules(
-  tx: Tx,
-  now: Date,
-  schedulesMax: number,
-): Promise<readonly { readonly partnerId: string; readonly id: string }[]> {
+export function dueSchedules(tx: Tx, now: Date, schedulesMax: number): Promise<readonly RowKey[]> {
   return tx.rows(
     acrossPartners(
       'finds schedules whose period has ended, by an index',

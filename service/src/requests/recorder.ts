@@ -6,7 +6,6 @@ import type { Access } from '../access/index.ts'
 import type { Caller } from '../kernel/api/index.ts'
 import { type Clock, type Log, minuteMs, newId, secondMs } from '../kernel/index.ts'
 import { byShard, type Database, isDataException, sqlState, sqlStateOf } from '../postgres/index.ts'
-import { type AnsweredRequest, toRow, type Sender, sumRows } from './store.ts'
 import * as store from './store.ts'
 
 const flushMs = secondMs
@@ -27,7 +26,7 @@ export type RequestRecorder = {
    * known API key.
    */
   readonly record: (
-    request: AnsweredRequest,
+    request: store.AnsweredRequest,
     sent: { readonly caller?: Caller | undefined; readonly apiKey?: string | undefined },
   ) => void
   /** Writes the rows in memory, after the last answer. */
@@ -53,12 +52,12 @@ export function createRequestRecorder(deps: RecorderDeps): RequestRecorder {
   const flushSoon = () => {
     if (waiting.count() > 0) timer ??= setTimeout(() => void flush(), flushMs).unref()
   }
-  const add = (id: string, request: AnsweredRequest, sender: Sender) => {
+  const add = (id: string, request: store.AnsweredRequest, sender: store.Sender) => {
     if (waiting.count() >= rowsInMemoryMax) return dropped?.('full', 1)
-    waiting.add(toRow(id, request, sender))
+    waiting.add(store.toRow(id, request, sender))
     return flushSoon()
   }
-  const addRefused = async (id: string, request: AnsweredRequest, apiKey: string) => {
+  const addRefused = async (id: string, request: store.AnsweredRequest, apiKey: string) => {
     const found = await credential(apiKey).catch(() => undefined)
     if (found) add(id, request, { ...found.caller, verified: false })
   }
@@ -140,7 +139,7 @@ const isDuplicate = (error: unknown): boolean => sqlStateOf(error) === sqlState.
 const writeBatch = (db: Database, rows: RequestRows): Promise<void> =>
   db.transaction(async (tx) => {
     await store.insertRows(tx, rows)
-    await store.addSums(tx, sumRows(rows))
+    await store.addSums(tx, store.sumRows(rows))
   })
 
 /** Creates a function that logs at most one warning a minute while the database does not answer. */

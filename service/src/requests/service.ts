@@ -3,7 +3,6 @@ import { type ProblemCode, problemPath, problems } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, readTime, refuseField } from '../kernel/api/index.ts'
 import { after, type Clock, dayMs, firstIdOf, type Log, idTime } from '../kernel/index.ts'
 import { type Database, deleteDefault, dropWeek, ensureWeeks, listWeeks } from '../postgres/index.ts'
-import { utcDay } from './store.ts'
 import * as store from './store.ts'
 
 const table = 'requests.log'
@@ -114,7 +113,7 @@ function readPeriod({ createdFrom, createdTo }: PeriodQuery, now: Date) {
   const kept = (time: Date) => new Date(Math.min(Math.max(+time, +oldest), +tomorrow))
   const end = before ? after(kept(before), dayMs - 1) : kept(after(begin ?? now, periodDaysMax * dayMs))
   const start = begin ? kept(begin) : after(end, -keptDays * dayMs)
-  return { from: utcDay(start), to: utcDay(end) }
+  return { from: store.utcDay(start), to: store.utcDay(end) }
 }
 
 /** Counts the days (UTC) that a period covers, in full or in part. */
@@ -130,7 +129,7 @@ async function retain({ db, clock, log, partnerIds }: RequestsDeps, end: string)
     dropped += 1
   }
   dropped += await deleteDefault(db, { table, column: 'id', before: end, rowsMax: rowsPerStepMax })
-  const before = utcDay(after(clock.now(), -sumDays * dayMs))
+  const before = store.utcDay(after(clock.now(), -sumDays * dayMs))
   for (const partnerId of await partnerIds(db)) dropped += await store.deleteSums(db, partnerId, before, rowsPerStepMax)
   return dropped
 }

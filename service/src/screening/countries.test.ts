@@ -26,7 +26,8 @@ import {
 } from '../../../test/support/screening/held.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 import { refused } from '../../../test/support/refusals.ts'
-import { countriesOfAccount, type CountryAction, type CountrySide, countrySides } from './index.ts'
+import type { CountrySide } from './countries.ts'
+import { countriesOfAccount, type CountryAction, countrySides } from './index.ts'
 let partner: TestPartner
 const service = await useModules()
 await service.db.transaction((tx) => service.access.addOperator(tx, operatorPartnerId))

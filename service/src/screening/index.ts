@@ -11,15 +11,7 @@ import type { MessageSource } from '../iso20022/index.ts'
 import type { Report, ReportRequest } from './corpus/report.ts'
 import type { PepSource, SanctionsList } from './lists/entry.ts'
 
-export {
-  type Countries,
-  countriesOfAccount,
-  type CountryAction,
-  countryActions,
-  type CountryRules,
-  type CountrySide,
-  countrySides,
-} from './countries.ts'
+export { countriesOfAccount, type CountryAction, countryActions, type CountryRules, countrySides } from './countries.ts'
 export {
   type Hold,
   type ScreenedCredit,
@@ -39,7 +31,6 @@ export {
   type HeldParty,
   type HitDisposition,
   allowedDispositions,
-  type HoldKey,
   type HitOutcome,
   hitOutcomes,
   partnerParty,
@@ -47,17 +38,14 @@ export {
   type Subject,
   type SubjectCountry,
   type SubjectKey,
-  type SubjectKind,
   type SubjectName,
-  type RescreenedKind,
 } from './rules.ts'
-export { screeningJobs, createScreener, type Screener, type ScreenerDeps } from './screener.ts'
+export { screeningJobs, createScreener, type Screener } from './screener.ts'
 export type { HeldPayment, HitView } from './hit-view.ts'
 export type { HitSummary } from './store-numbers.ts'
 
 export { sealedEarlierNames, sealedHits } from './sealed.ts'
 
-export type { Report, ReportRequest } from './corpus/report.ts'
 export { type ExclusionRow, exclusionsOf } from './store.ts'
 
 // Loaded when the command of the report runs.

@@ -33,7 +33,7 @@ import { currentLists, entryDetails } from './store-lists.ts'
 import * as store from './store.ts'
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
 
-export type ScreenerDeps = {
+type ScreenerDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly log: Log

@@ -39,17 +39,6 @@ import {
   twoPersonsScoreMin,
 } from './rules.ts'
 import { currentGeneration, oldestDueSubject, oldestOpenHit } from './store-lists.ts'
-import {
-  comparedWith,
-  freezeAccountsOf,
-  frozenByOthers,
-  isConfirmed,
-  ofEveryPartner,
-  requestOutdated,
-  setFrozen,
-  statesOf,
-  type SubjectState,
-} from './store.ts'
 import * as store from './store.ts'
 import * as numbers from './store-numbers.ts'
 import { plainName } from './names/words.ts'
@@ -173,9 +162,9 @@ export function createScreening(
   const freeze = async (tx: Tx, row: store.HitRow): Promise<void> => {
     const { partnerId, subjectKind: kind, subjectId: id, account, source, status, decidedBy, approvedBy } = row
     const isOfAccount = source !== 'countries' && (kind === 'beneficiary' || row.role === 'account')
-    if (account !== null && isOfAccount) await setFrozen(tx, account, row, status === 'confirmed')
+    if (account !== null && isOfAccount) await store.setFrozen(tx, account, row, status === 'confirmed')
     if ((kind !== 'customer' && kind !== 'partner') || (isPepSource(source) && !pepsHold)) return
-    const isFrozen = await isConfirmed(tx, { partnerId, kind, id }, pepsHold)
+    const isFrozen = await store.isConfirmed(tx, { partnerId, kind, id }, pepsHold)
     await deps.onFrozen?.(tx, {
       partnerId,
       kind,
@@ -200,7 +189,7 @@ export function createScreening(
       if (before.length > 0) await keepEarlierNames(tx, deps, key, before)
       await store.requestScreening(tx, key, clock.now())
     },
-    isConfirmed: (tx, key) => isConfirmed(tx, key, pepsHold),
+    isConfirmed: (tx, key) => store.isConfirmed(tx, key, pepsHold),
     screenedAt: async (tx, key) => (await store.screenedAt(tx, key))?.screenedAt ?? null,
     forget: store.forgetSubjects,
     holdsOf: createHoldsOf(db, countries, pepsHold),
@@ -226,7 +215,7 @@ export function createScreening(
       const isOfCustomer = parties.some(({ kind, ofCustomer }) => kind === 'partner' && ofCustomer === true)
       const holding = own.filter((row) => row.subjectKind !== 'partner' || row.status === 'confirmed' || !isOfCustomer)
       const others: store.HitRow[] = []
-      for (const by of await frozenByOthers(db, partnerId, named.accounts))
+      for (const by of await store.frozenByOthers(db, partnerId, named.accounts))
         others.push(...[await store.hitById(db, by.partnerId, by.id)].filter((row) => row !== undefined))
       return [...holding, ...others].map(toHit)
     },
@@ -255,7 +244,7 @@ export function createScreening(
     oldestDueSubject: () => oldestDueSubject(db),
     forgetGenerations: async (tx, partnerId) => {
       await store.forgetGenerations(tx, partnerId)
-      await freezeAccountsOf(tx, partnerId)
+      await store.freezeAccountsOf(tx, partnerId)
     },
     releaseLeases: (partnerId) => store.releaseLeases(db, partnerId),
   }
@@ -310,7 +299,7 @@ const createPartiesOfPayments = (deps: {
       .filter(({ comparedWith }) => comparedWith !== undefined)
     for (const [partnerId, group] of Map.groupBy(found, (party) => party.partnerId)) {
       const ids = group.map(({ id }) => id)
-      await requestOutdated(db, { partnerId, kind: 'payout', ids }, snapshot.generation, clock.now())
+      await store.requestOutdated(db, { partnerId, kind: 'payout', ids }, snapshot.generation, clock.now())
     }
     return parties
   }
@@ -354,7 +343,7 @@ const createDecide =
     if (!fitting.includes(disposition)) throw refuse(`State what you found, as the disposition: ${fitting.join(', ')}.`)
     const now = clock.now()
     // The person decides by the list of the hit. The worker compares a newer list, and ends the hit if the entry changed.
-    const generation = Math.max(row.generation, (await comparedWith(tx, row)) ?? 0)
+    const generation = Math.max(row.generation, (await store.comparedWith(tx, row)) ?? 0)
     const decision = { partnerId, hitId: id, outcome, disposition, actor: staff, note, generation, decidedAt: now }
     const { proposedBy } = row
     const not =
@@ -445,7 +434,10 @@ const createHoldsOf =
     const generation = keys.length === 0 ? 0 : await currentGeneration(tx)
     if (generation === 0) return () => undefined
     const rules = await countries.at(tx, generation)
-    return holdsIn((await Promise.all(byShard(tx, keys).map((group) => statesOf(tx, group, pepsHold)))).flat(), rules)
+    return holdsIn(
+      (await Promise.all(byShard(tx, keys).map((group) => store.statesOf(tx, group, pepsHold)))).flat(),
+      rules,
+    )
   }
 
 /** Creates the check of credits. It compares payers' names in memory, in less than a millisecond each for a list of 20,000 names. */
@@ -458,7 +450,7 @@ function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>, pepsHold: boole
     const keys = credits.flatMap((credit) =>
       [partnerKeyOf(credit), credit.customer, credit.payer, payerAccountKey(credit)].filter((key) => key !== undefined),
     )
-    const states = keys.length === 0 ? [] : await statesOf(tx, keys, pepsHold)
+    const states = keys.length === 0 ? [] : await store.statesOf(tx, keys, pepsHold)
     const [first] = states
     const newest = first === undefined ? await currentGeneration(tx) : (first.newest ?? 0)
     const known = latest()
@@ -521,12 +513,12 @@ export const strictestHold = (holds: readonly (Hold | undefined)[]): Hold | unde
   (['confirmed', 'open', 'unscreened'] as const).find((each) => holds.includes(each))
 
 /** Creates the lookup of holds. `rules`: undefined if no key has countries. */
-function holdsIn(found: readonly SubjectState[], rules?: CountryRules): (key: HeldParty) => Hold | undefined {
+function holdsIn(found: readonly store.SubjectState[], rules?: CountryRules): (key: HeldParty) => Hold | undefined {
   const states = new Map(found.map((state) => [holdKey(state), state]))
   return (key) => {
     const state = states.get(holdKey(key))
     if (key.kind === 'account') {
-      const ofAll = states.get(holdKey({ ...key, partnerId: ofEveryPartner }))
+      const ofAll = states.get(holdKey({ ...key, partnerId: store.ofEveryPartner }))
       return strictestHold([state && holdOfState(state, 0), ofAll && holdOfState(ofAll, 0)])
     }
     if (key.kind === 'partner') return state && holdOfPartner(state, key.ofCustomer === true)
@@ -544,13 +536,13 @@ function holdsIn(found: readonly SubjectState[], rules?: CountryRules): (key: He
  * Returns the hold of a partner. An open hit holds only the partner's own money; a confirmed hit also holds the money of its customers. It
  * never counts as unscreened, because it is screened within seconds of its creation, before it has keys.
  */
-function holdOfPartner({ isConfirmed, isOpen }: SubjectState, ofCustomer: boolean): Hold | undefined {
+function holdOfPartner({ isConfirmed, isOpen }: store.SubjectState, ofCustomer: boolean): Hold | undefined {
   if (isConfirmed) return 'confirmed'
   return isOpen && !ofCustomer ? 'open' : undefined
 }
 
 /** Returns the hold of a subject. `since`: the generation of lists with which it must have been compared. */
-function holdOfState({ isConfirmed, isOpen, generation }: SubjectState, since: number): Hold | undefined {
+function holdOfState({ isConfirmed, isOpen, generation }: store.SubjectState, since: number): Hold | undefined {
   if (isConfirmed) return 'confirmed'
   if (isOpen) return 'open'
   return generation >= Math.max(1, since) ? undefined : 'unscreened'

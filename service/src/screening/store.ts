@@ -20,7 +20,7 @@ import type {
   SubjectKind,
   RescreenedKind,
 } from './rules.ts'
-import { nilId } from '../kernel/index.ts'
+import { nilId, type RowKey } from '../kernel/index.ts'
 import type { ListSource } from './lists/entry.ts'
 
 /** Adds a subject or makes it due again. A worker that is screening it loses its lease and drops its findings. */
@@ -268,15 +268,8 @@ export function statesOf(tx: Tx, keys: readonly HoldKey[], pepsHold: boolean): P
 }
 
 /** The hit that freezes an account. */
-type FrozenBy = { readonly partnerId: string; readonly id: string }
-
 /** Freezes the account of a hit for every partner, or ends the freeze. */
-export async function setFrozen(
-  tx: Tx,
-  account: string,
-  { partnerId, id }: FrozenBy,
-  isFrozen: boolean,
-): Promise<void> {
+export async function setFrozen(tx: Tx, account: string, { partnerId, id }: RowKey, isFrozen: boolean): Promise<void> {
   await tx.run(
     isFrozen
       ? sql`/* screening.setFrozen */ insert into screening.frozen_accounts (account, by_partner_id, by_hit_id)
@@ -296,8 +289,8 @@ export async function freezeAccountsOf(tx: Tx, partnerId: string): Promise<void>
 }
 
 /** Lists the confirmed hits of other partners that freeze these accounts. */
-export function frozenByOthers(tx: Tx, partnerId: string, accounts: readonly string[]): Promise<readonly FrozenBy[]> {
-  return tx.rows<FrozenBy>(sql`/* screening.frozenByOthers */
+export function frozenByOthers(tx: Tx, partnerId: string, accounts: readonly string[]): Promise<readonly RowKey[]> {
+  return tx.rows<RowKey>(sql`/* screening.frozenByOthers */
     select by_partner_id as partner_id, by_hit_id as id from screening.frozen_accounts
     where account = any(${[...accounts]}::text[]) and by_partner_id <> ${partnerId} order by by_hit_id`)
 }

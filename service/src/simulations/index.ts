@@ -4,4 +4,4 @@
  * does not own tables.
  */
 export { simulationsRoutes } from './routes.ts'
-export { type Simulations, createSimulations } from './service.ts'
+export { createSimulations } from './service.ts'

@@ -10,10 +10,8 @@ export { toTransaction, type FindHold, transactionsRoutes } from './routes.ts'
 export {
   type StepCause,
   createTransactions,
-  type TransactionExchange,
   type TransactionMove,
   type NewTransaction,
-  type OpenedTransaction,
   type Party,
   toRequester,
   type TakenReferences,

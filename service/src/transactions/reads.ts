@@ -25,7 +25,6 @@ import {
 } from './rules.ts'
 import * as store from './store.ts'
 import type { Customers, CustomerUser } from '../parties/customers/index.ts'
-import { type ChangePosition, noFilter, transactionsChanged } from './store.ts'
 import type { EventOutbox } from '../events/index.ts'
 
 type ListQuery = QueryOf<'listTransactions'>
@@ -312,7 +311,7 @@ function toUser(
 const changesList = (partnerId: string): string => `transaction-changes:${partnerId}`
 
 /** Returns the start position: that of a cursor, or a time. */
-const startPosition = (position: string | null, since: Date): ChangePosition =>
+const startPosition = (position: string | null, since: Date): store.ChangePosition =>
   position === null ? { updatedAt: since, id: nilId } : readChangePosition(position)
 
 /** Returns the time before which all changes are committed, minus the largest difference of the clocks. */
@@ -354,7 +353,7 @@ export function createExports(deps: TransactionsDeps): TransactionExports {
         pages: async function* () {
           for (let position = start; ;) {
             const page = { after: position, before }
-            const rows = await transactionsChanged(db, partnerId, noFilter, page, changeRowsPerPageMax)
+            const rows = await store.transactionsChanged(db, partnerId, store.noFilter, page, changeRowsPerPageMax)
             if (rows.length > 0)
               yield rows.map((row) => ({
                 cursor: cursors.write(list, formatChangePosition(row)),

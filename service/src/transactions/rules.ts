@@ -7,9 +7,9 @@ import type {
   TransactionType,
 } from '@partner-payments/wire'
 import { refuseField } from '../kernel/api/index.ts'
-import { currencies, type Currency, isCurrency, type Minor } from '../kernel/index.ts'
+import { currencies, type Currency, isCurrency, type Minor, type Money } from '../kernel/index.ts'
 import type { Actor } from '../lifecycle/index.ts'
-import type { ChangePosition, Amount, ReferenceRange } from './store.ts'
+import type { ChangePosition, ReferenceRange } from './store.ts'
 
 export type FinalStatus = Exclude<TransactionStatus, 'Pending'>
 
@@ -94,7 +94,7 @@ export function readAmountRange({ currency, ...given }: AmountQuery): AmountRang
 export function readAmounts({
   currency,
   amount,
-}: Pick<AmountQuery, 'currency'> & { readonly amount?: string }): readonly Amount[] | null {
+}: Pick<AmountQuery, 'currency'> & { readonly amount?: string }): readonly Money[] | null {
   if (amount === undefined) return null
   if (currency !== undefined)
     return isCurrency(currency) ? [{ currency, amount: readMinor(amount, currency, '/query/amount') ?? 0n }] : []

@@ -22,6 +22,7 @@ import {
   present,
   timedText,
   writeAmount,
+  type RowKey,
 } from '../kernel/index.ts'
 import type { EventPayload } from '../events/index.ts'
 import type { Actor } from '../lifecycle/index.ts'
@@ -36,7 +37,6 @@ import {
 import { type FinalStatus, mayMove } from './rules.ts'
 import * as erasure from './store-erasure.ts'
 import * as store from './store.ts'
-import type { MovedTransaction, TransactionRow } from './store.ts'
 import type { NewRecord } from '../audit/index.ts'
 
 /** Party of the interface document. An undefined field is absent. */
@@ -101,7 +101,7 @@ export const toRequester = ({ serviceAccountId: id, name, signedInAt }: Caller, 
 })
 
 /** Amount that the customer pays or receives in another currency than `currency`, with the quote and its expiry. */
-export type TransactionExchange = {
+type TransactionExchange = {
   readonly userAmount: Minor
   readonly userCurrency: Currency
   readonly quoteId: string
@@ -123,7 +123,7 @@ export type StepCause = {
 export type RequestedReference = Pick<NewTransaction, 'partnerId' | 'reference'>
 /** References in use, by `partnerKey(partnerId, reference)`. */
 export type TakenReferences = ReadonlySet<string>
-export type OpenedTransaction = { readonly id: string; readonly reference: string }
+type OpenedTransaction = { readonly id: string; readonly reference: string }
 
 export type Transactions = TransactionReads &
   TransactionExports & {
@@ -157,12 +157,7 @@ export type Transactions = TransactionReads &
      */
     readonly conclude: (tx: Tx, partnerId: string, id: string, conclusion: ConclusionRequest) => Promise<void>
     /** Adds a step after the end, for a return. The status stays. */
-    readonly addStepAfterEnd: (
-      tx: Tx,
-      key: store.TransactionKey,
-      step: TimelineStep,
-      cause?: StepCause,
-    ) => Promise<void>
+    readonly addStepAfterEnd: (tx: Tx, key: RowKey, step: TimelineStep, cause?: StepCause) => Promise<void>
   }
 
 export type ConclusionRequest = StepCause & {
@@ -174,7 +169,7 @@ export type ConclusionRequest = StepCause & {
 }
 
 /** Adds steps to a transaction. Without a conclusion it stays Pending. */
-export type TransactionMove = store.TransactionKey &
+export type TransactionMove = RowKey &
   StepCause & {
     readonly steps: readonly TimelineStep[]
     readonly transactionHash?: string
@@ -408,7 +403,7 @@ function toRow(transaction: NewTransaction, now: Date): Omit<store.TransactionRo
 }
 
 function statusChanged(
-  row: MovedTransaction,
+  row: store.MovedTransaction,
   status: TransactionStatus,
   customFields: Record<string, unknown> | null,
 ): EventPayload<'transaction.status.changed'> {
@@ -469,7 +464,7 @@ type RecordedOpening = {
 
 /** Creates a record for each row, with the id of its transaction. */
 const toOpeningRecords = (
-  rows: readonly TransactionRow[],
+  rows: readonly store.TransactionRow[],
   openings: readonly RecordedOpening[],
 ): readonly NewRecord[] =>
   rows.map(({ partnerId, id, reference, type, amount, currency, status }, index): NewRecord => {

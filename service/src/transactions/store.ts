@@ -11,7 +11,7 @@ import type {
   TransactionType,
 } from '@partner-payments/wire'
 import type { CurrencySum } from '../kernel/api/index.ts'
-import { type Currency, type Minor, nilId } from '../kernel/index.ts'
+import { type Currency, type Minor, nilId, type RowKey, type Money } from '../kernel/index.ts'
 import type { Actor } from '../lifecycle/index.ts'
 import {
   unnestSource,
@@ -171,8 +171,6 @@ export function transactionsByReference(
       and reference = any(${keys.map((key) => key.reference)}::text[])`)
 }
 
-export type TransactionKey = { readonly partnerId: string; readonly id: string }
-
 export function lockTransaction(tx: Tx, partnerId: string, id: string): Promise<TransactionRow | undefined> {
   return tx.row<TransactionRow>(sql`/* transactions.lockTransaction */
     select ${columns} from transactions.transactions where partner_id = ${partnerId} and id = ${id} for update`)
@@ -243,12 +241,7 @@ export function moveTransactions(tx: Tx, moves: readonly TransactionMove[]): Pro
   )
 }
 
-export async function appendToTimeline(
-  tx: Tx,
-  { partnerId, id }: TransactionKey,
-  entries: string,
-  now: Date,
-): Promise<void> {
+export async function appendToTimeline(tx: Tx, { partnerId, id }: RowKey, entries: string, now: Date): Promise<void> {
   await tx.run(sql`/* transactions.appendToTimeline */
     update transactions.transactions set timeline = timeline || ${entries}::jsonb,
       updated_at = greatest(updated_at, ${now}::timestamptz)
@@ -256,8 +249,6 @@ export async function appendToTimeline(
 }
 
 // Lists of transactions. Each order has an index, so that a page costs the same at any number of rows.
-
-export type Amount = { readonly currency: Currency; readonly amount: Minor }
 
 /** Range of references in the order of their code points. `before` is not included. */
 export type ReferenceRange = { readonly from: string; readonly before: string | null }
@@ -275,7 +266,7 @@ export type TransactionFilter = {
   readonly userReference: string | null
   readonly currency: Currency | null
   /** The amount is one of these. Each is read by the index of amounts. */
-  readonly amounts: readonly Amount[] | null
+  readonly amounts: readonly Money[] | null
   /** Account of the other side. */
   readonly account: string | null
   readonly websiteReference: string | null
@@ -331,8 +322,8 @@ const conditionsOf = (filter: TransactionFilter): Sql => sql`
     ${filter.createdFrom === null ? noSql : sql`and created_at >= ${filter.createdFrom}`}
     ${filter.createdTo === null ? noSql : sql`and created_at < ${filter.createdTo}`}`
 
-const isAmount = ({ currency, amount }: Amount): Sql => sql`currency = ${currency} and amount = ${amount}`
-const anyOf = (amounts: readonly Amount[]): Sql =>
+const isAmount = ({ currency, amount }: Money): Sql => sql`currency = ${currency} and amount = ${amount}`
+const anyOf = (amounts: readonly Money[]): Sql =>
   amounts.map(isAmount).reduce((all, each) => sql`${all} or ${each}`, sql`false`)
 
 const otherParty = sql`(case direction when 'Outward' then creditor else debtor end)`
@@ -516,7 +507,7 @@ export type WithdrawalSearch = {
   /** The payee. Absent: any. */
   readonly beneficiaryId?: string
   /** Amount that left the balance. */
-  readonly money: { readonly currency: Currency; readonly amount: Minor } | null
+  readonly money: Money | null
   readonly from: Date | null
   readonly before: Date | null
 }

@@ -1,7 +1,7 @@
 /** A letter of one page or more: sender, recipient, subject, text, and a list of facts. */
 import { createSheet, page, printable, type Sheet } from './sheet.ts'
 
-export type Letter = {
+type Letter = {
   readonly sender: readonly string[]
   readonly recipient: readonly string[]
   /** Place and date as printed in the letter. */

@@ -6,34 +6,21 @@
  * delivery.queue, delivery.deliveries, delivery.attempts, delivery.recoveries.
  */
 export { createDeliveryEngine, type DeliveryEngine, type DeliveryEngineDeps } from './engine.ts'
-export { type DeliveryObserver, type DeliveryJobsOptions, deliveryJobs } from './jobs.ts'
+export { type DeliveryJobsOptions, deliveryJobs } from './jobs.ts'
 
-export {
-  statisticsJob,
-  type StatisticsCollectorOptions,
-  type EndpointState,
-  type EndpointStatistics,
-  endpointStatistics,
-} from './statistics-collector.ts'
-export { type DeliveryLimits, deliveryLimitsDefault, operatorLimits, retryDelaysMsDefault } from './limits.ts'
+export { statisticsJob, type EndpointState, endpointStatistics } from './statistics-collector.ts'
+export { deliveryLimitsDefault, operatorLimits, retryDelaysMsDefault } from './limits.ts'
 export { type ChosenHosts, type ChosenHostsOptions, createChosenHosts } from './exchange/chosen-hosts.ts'
-export { type Proxy, readProxy } from './exchange/proxy.ts'
 export { type Resolve } from './exchange/resolver.ts'
-export { renderEndpointAlert, createEndpointAlerts, type EndpointAlerts } from './management/alerts.ts'
+export { renderEndpointAlert, createEndpointAlerts } from './management/alerts.ts'
 
-export type { FeedEvent, Delivery } from './management/history.ts'
+export type { FeedEvent } from './management/history.ts'
 
 export type { Recovery } from './management/recoveries.ts'
-export {
-  createTestDeliveries,
-  type CreateSampleData,
-  type SendRequest,
-  type TestDeliveries,
-} from './management/test-delivery.ts'
-export type { UrlRules } from './management/rules.ts'
+export { createTestDeliveries, type CreateSampleData, type TestDeliveries } from './management/test-delivery.ts'
 export { sealedWebhookSecrets } from './management/secrets.ts'
 export type { SubscriptionKey } from './management/store-subscriptions.ts'
 export type { Subscription } from './management/subscriptions.ts'
 
 export type { Attempt } from './queue/endpoint-queue.ts'
-export { type AttemptResult, type Verdict, verdictOf } from './queue/schedule.ts'
+export { type AttemptResult } from './queue/schedule.ts'

@@ -15,10 +15,9 @@ import type { Proxy } from './exchange/proxy.ts'
 import { type Resolve, systemResolve } from './exchange/guard.ts'
 import { createThreads } from './exchange/exchange-thread.ts'
 
-export type DeliveryObserver = {
+type DeliveryObserver = {
   /** Called when an attempt has ended. `stale`: its result was discarded. */
   readonly attempt?: (outcome: Verdict | 'stale', durationMs: number, subscriptionId: string) => void
-  readonly fannedOut?: (events: number) => void
 }
 
 export type DeliveryJobsOptions = {
@@ -163,7 +162,7 @@ function createFanOut({ db, log, webhooks, queueWorker }: FanOutDeps) {
  * Fans out the events of a page of partners and returns their number. Partners take turns: each run continues after the
  * last partner of the previous run.
  */
-function createFanOutStep(deps: FanOutDeps & Pick<DeliveryJobsOptions, 'observe'>) {
+function createFanOutStep(deps: FanOutDeps) {
   const { webhooks } = deps
   const fanOut = createFanOut(deps)
   let after = nilId
@@ -178,7 +177,6 @@ function createFanOutStep(deps: FanOutDeps & Pick<DeliveryJobsOptions, 'observe'
     if (last === undefined) return 0
     after = complete ? nilId : last
     const events = await fanOut(partnerIds)
-    if (events > 0) deps.observe?.fannedOut?.(events)
     // The next page may have events although this one had none.
     return events > 0 || after === nilId ? events : 1
   }

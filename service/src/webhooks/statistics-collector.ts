@@ -4,7 +4,7 @@ import { nilId, secondMs } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import * as store from './management/store-subscriptions.ts'
 
-export type StatisticsCollectorOptions = {
+type StatisticsCollectorOptions = {
   readonly db: Database
   readonly endpointStatistics: EndpointStatistics
   /** Receives the current statistics of all endpoints of a partner. */
@@ -73,7 +73,7 @@ export type EndpointState = {
   readonly breakerOpen: boolean
 }
 
-export type EndpointStatistics = {
+type EndpointStatistics = {
   readonly partnersAfter: (tx: Tx, afterId: string, partnersMax: number) => Promise<readonly string[]>
   /** Counts each endpoint of a partner, all at the same moment. The pending deliveries of a disabled one count as held. */
   readonly endpointsOf: (tx: Tx, partnerId: string) => Promise<readonly EndpointState[]>

@@ -22,6 +22,8 @@ export const tags = [
 ] as const
 export type Tag = (typeof tags)[number]
 export type Permission = `${Tag}:${'read' | 'write'}`
+/** Contract page, Silences: one read and one write permission per operation group. */
+export const permissions: readonly Permission[] = tags.flatMap((tag) => [`${tag}:read`, `${tag}:write`] as const)
 
 /**
  * Callers of an operation: a service account by its signature, anybody with a link, a person in a browser, the operator's

@@ -1,15 +1,7 @@
 /** Queues and renders the mails of monitors. */
 import type { MonitorRow } from './store.ts'
-import { amountText } from '../../kernel/index.ts'
-import {
-  escapeHtml,
-  htmlPage,
-  type MailContent,
-  type MailQueue,
-  type MailToRender,
-  oneLine,
-  utc,
-} from '../../mail/index.ts'
+import { amountText, escapeHtml } from '../../kernel/index.ts'
+import { htmlPage, type MailContent, type MailQueue, type MailToRender, oneLine, utc } from '../../mail/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { type Crossing, rearmThreshold } from './rules.ts'
 

@@ -8,7 +8,6 @@ import type { Harness } from './harness.ts'
 import { notificationChecks } from './notifications.ts'
 import { outageChecks } from './outages.ts'
 
-export type { Check } from './context.ts'
 export type { BankRecord, Behaviour, Disorder, Fault, Harness } from './harness.ts'
 
 export const checks: readonly Check[] = [

@@ -18,11 +18,10 @@ import {
   type Verdict,
 } from './evidence.ts'
 import * as store from './store-entries.ts'
-import type { AccountKey, KnownEntry } from './store-entries.ts'
 import type { Booking, References, Unit } from './units.ts'
 
 /** A booking whose key is unknown. `rival`: the entry with the same key but other references. */
-export type UnmatchedBooking = { readonly booking: Booking; readonly rival: KnownEntry | undefined }
+export type UnmatchedBooking = { readonly booking: Booking; readonly rival: store.KnownEntry | undefined }
 
 export type AnnouncedMatches = {
   /** The entry of each booking. */
@@ -32,7 +31,7 @@ export type AnnouncedMatches = {
   /** The payments of each sum. */
   readonly groups: ReadonlyMap<Booking, store.EntryGroup>
   /** The entry that each booking may be, if only a person can decide. */
-  readonly doubts: ReadonlyMap<Booking, KnownEntry>
+  readonly doubts: ReadonlyMap<Booking, store.KnownEntry>
 }
 
 type Pair = AnyPair<Booking, store.EntryCandidate>
@@ -54,7 +53,7 @@ type AnnouncedSearch = {
  */
 export async function findAnnounced(
   tx: Tx,
-  of: AccountKey,
+  of: store.AccountKey,
   reading: store.MessageReading,
   { unknown, taken, isSure }: AnnouncedSearch,
 ): Promise<AnnouncedMatches> {
@@ -83,7 +82,7 @@ export async function findAnnounced(
  */
 async function findDisplaced(
   tx: Tx,
-  of: AccountKey,
+  of: store.AccountKey,
   { reading, facts }: Context,
   {
     wanted,
@@ -141,7 +140,7 @@ function cacheEvidence(): Context['facts'] {
 
 const readReferences = ({ refs }: { readonly refs: string }) => ownJson<Partial<References>>(refs)
 
-export const entryEvidence = ({ bookedOn, refs, counterparty, remittance }: KnownEntry): PaymentEvidence =>
+export const entryEvidence = ({ bookedOn, refs, counterparty, remittance }: store.KnownEntry): PaymentEvidence =>
   paymentEvidence({
     bookedOn,
     references: readReferences({ refs }),
@@ -154,7 +153,7 @@ const isSumRow = ({ kind, payments, isReversal }: store.EntryCandidate): boolean
 
 type PaymentMatches = {
   readonly payments: Map<Booking, store.EntryCandidate>
-  readonly doubts: Map<Booking, KnownEntry>
+  readonly doubts: Map<Booking, store.KnownEntry>
 }
 
 /** Matches by references first, then by amount among the remaining entries. */
@@ -181,7 +180,7 @@ function matchPayments(
   const pairs = ratePairs(context, left, ({ amount }) => byAmount.get(amount) ?? [])
   assignEntries(pairs, { payments, open }, isSure ? ['strong'] : ['strong', 'same'])
   const displaced = reassignEntries(pairs, { payments, open })
-  const doubts = new Map<Booking, KnownEntry>(
+  const doubts = new Map<Booking, store.KnownEntry>(
     left.flatMap(({ booking, rival }) => (rival === undefined ? [] : [[booking, rival] as const])),
   )
   for (const { booking, row } of pairs.toReversed()) if (open.has(row)) doubts.set(booking, row)
@@ -344,7 +343,7 @@ const paymentCount = (entry: readonly UnmatchedBooking[]): number =>
 /** Matches sums whose payments another message has listed. */
 async function matchGroups(
   tx: Tx,
-  of: AccountKey,
+  of: store.AccountKey,
   reading: store.MessageReading,
   wanted: store.SearchBounds,
   {

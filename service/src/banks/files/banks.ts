@@ -62,7 +62,7 @@ export type BankPayment = recalls.PaymentView & {
   readonly recall: recalls.RecallView | null
 }
 
-export type IsoBanks = {
+type IsoBanks = {
   readonly connectors: readonly Connector[]
   /** The jobs that exchange files. */
   readonly jobs: readonly Job[]
@@ -94,7 +94,7 @@ export type IsoBanks = {
   readonly payment: (key: InstructionKey) => Promise<BankPayment | undefined>
 }
 
-export type BanksObserver = BankObserver & {
+type BanksObserver = BankObserver & {
   /** Counts payments that wait for a file or for the bank to open. */
   readonly queued: (connector: string, scheme: Scheme, payments: number) => void
 }

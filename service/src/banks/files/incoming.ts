@@ -32,10 +32,9 @@ import { paymentName } from './ids.ts'
 import { matchWaitingReversals } from './reversals.ts'
 import { absolute } from './accounts.ts'
 import { formatMatch } from './scores.ts'
-import { markMissing, silentSince } from './store-incoming.ts'
+import * as store from './store-incoming.ts'
 import { byShard, type Tx } from '../../postgres/index.ts'
 import { inspectFile } from './inspect.ts'
-import * as store from './store-incoming.ts'
 
 export type Incoming = {
   /** Does one round of work with the files of the bank and returns its amount; 0 means idle. */
@@ -205,7 +204,7 @@ function createOverdue(deps: BankDeps) {
     done += await reportOverdue(deps, lease, new Date(now.getTime() - rules.detailsWithinMs))
     if (Math.abs(now.getTime() - lookedAtMs) < scansEveryMs) return done
     const before = new Date(now.getTime() - rules.missingAfterMs)
-    const silent = await silentSince(db, rules.id, before, overdueRowsPerPage)
+    const silent = await store.silentSince(db, rules.id, before, overdueRowsPerPage)
     if (silent.length < overdueRowsPerPage) lookedAtMs = now.getTime()
     if (silent.length > 0) done += await reportMissing(deps, lease, silent, before)
     return done
@@ -261,7 +260,7 @@ function overdueText({ payments, codes, bookedOn }: WaitingEntry): string {
 function reportMissing(
   { rules, operatorId, clock }: BankDeps,
   lease: Lease,
-  silent: Awaited<ReturnType<typeof silentSince>>,
+  silent: Awaited<ReturnType<typeof store.silentSince>>,
   before: Date,
 ): Promise<number> {
   return lease.transaction(async (tx) => {
@@ -270,7 +269,7 @@ function reportMissing(
     const named = new Map(silent.map((sent) => [sent.id, sent]))
     let marked = 0
     for (const group of byShard(tx, silent)) {
-      const keys = await markMissing(tx, rules.id, group, before, now)
+      const keys = await store.markMissing(tx, rules.id, group, before, now)
       marked += keys.length
       const reports = keys.map(({ partnerId, id }): Report => {
         const sent = named.get(id)

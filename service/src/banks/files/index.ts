@@ -1,8 +1,7 @@
 /** Connectors to banks by ISO 20022 files, over SFTP or folders (README.md). */
-export { type BanksObserver, createIsoBanks, type IsoBanks, paymentEnds } from './banks.ts'
+export { createIsoBanks, paymentEnds } from './banks.ts'
 export { createIsoBooks } from './books.ts'
 export type { PayerKey } from './deps.ts'
 export { sealedPayers } from './payer.ts'
 
-export { recallReasons } from './recalls.ts'
 export { eraseInstructions, keptIsoEntries } from './store-incoming.ts'

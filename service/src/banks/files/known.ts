@@ -9,7 +9,6 @@ import { type Booking, toDebtor } from './units.ts'
 import { agreesBesidesReference, comparePayments, evidencePoints, paymentEvidence } from './evidence.ts'
 import { oddityReport, type Report } from './reports.ts'
 import { absolute } from './accounts.ts'
-import { type EntryAlias, type EntryGroup, insertAliases, type MessageReading } from './store-entries.ts'
 import * as entries from './store-entries.ts'
 
 /** A booking to be inserted. `waiting`: the entry that it replaces. `doubt`: the known entry that it may be. */
@@ -35,11 +34,11 @@ export type KnownBookings = {
 /** The known entries of a page's bookings, and the changes to write, one SQL statement for each kind. */
 type PageState = {
   readonly rows: ReadonlyMap<string, entries.KnownEntry>
-  readonly reading: MessageReading
+  readonly reading: entries.MessageReading
   readonly seen: Map<string | null, Set<string>>
   /** Entries matched by bookings of this page. */
   readonly taken: Set<string>
-  readonly aliases: EntryAlias[]
+  readonly aliases: entries.EntryAlias[]
   readonly replaced: Map<string, entries.KnownEntry>
   readonly reports: Report[]
 }
@@ -51,7 +50,7 @@ type PageState = {
 export async function findKnown(
   tx: Tx,
   of: entries.AccountKey,
-  { reading, isSure }: { readonly reading: MessageReading; readonly isSure: boolean },
+  { reading, isSure }: { readonly reading: entries.MessageReading; readonly isSure: boolean },
   bookings: readonly Booking[],
 ): Promise<KnownBookings> {
   const { rows, named } = await readKnownEntries(tx, of, bookings)
@@ -77,7 +76,7 @@ export async function findKnown(
   if (page.replaced.size > 0) entries.deleteWaiting(tx, of.operatorId, [...page.replaced.keys()])
   for (const [statementId, ids] of page.seen)
     entries.seeEntries(tx, of.operatorId, [...ids], { statementId, announced: reading.announced })
-  if (page.aliases.length > 0) insertAliases(tx, of, page.aliases)
+  if (page.aliases.length > 0) entries.insertAliases(tx, of, page.aliases)
   return { fresh: [...byKey, ...kept], deferred: unsure + deferred, reports: page.reports, corrections }
 }
 
@@ -239,7 +238,7 @@ async function matchByContent(
   return { fresh, deferred }
 }
 
-function markGroupSeen({ seen, aliases }: PageState, { ids }: EntryGroup, { statementId, key }: Booking): void {
+function markGroupSeen({ seen, aliases }: PageState, { ids }: entries.EntryGroup, { statementId, key }: Booking): void {
   const [first] = ids
   if (first !== undefined) aliases.push({ entryKey: key, entryId: first })
   const all = seen.get(statementId) ?? new Set()

@@ -1,27 +1,26 @@
 /** Matches bookings with payments, returns, fees and credits, and creates the reports to settlement. */
-import { derivedTimeId, partnerKey } from '../../kernel/index.ts'
+import { derivedTimeId, partnerKey, type Money, type RowKey } from '../../kernel/index.ts'
 import { explainReason } from '../../iso20022/index.ts'
-import { joinBankTexts, type DebitReason, type Money } from '../../rails/index.ts'
+import { joinBankTexts, type DebitReason } from '../../rails/index.ts'
 import { toDebtor, type Unit } from './units.ts'
 import { isOwnEndToEndId, paymentName, parseInstructionId } from './ids.ts'
 import { oddityReport, type Report, settledReportId } from './reports.ts'
 import { absolute } from './accounts.ts'
 import { amountDifference, formatMatch, type ScoredPayment, automaticScoreMin, findNamedPayment } from './scores.ts'
 import { type FindOriginals, readOriginals, matchReversedCredit } from './reversals.ts'
-import type { EntryKind } from './store-entries.ts'
-import { byShard, type Tx } from '../../postgres/index.ts'
 import * as entries from './store-entries.ts'
+import { byShard, type Tx } from '../../postgres/index.ts'
 import * as words from './store-incoming.ts'
 
 export type BookedUnit = { readonly unit: Unit; readonly entryId: string }
 export type Match = {
-  readonly kind: EntryKind
-  readonly subject: { readonly partnerId: string; readonly id: string } | null
+  readonly kind: entries.EntryKind
+  readonly subject: RowKey | null
   readonly score: number
   readonly matchedBy: string
   readonly reports: readonly Report[]
   /** Earlier reports that this entry confirms. */
-  readonly ties?: readonly { readonly partnerId: string; readonly id: string }[]
+  readonly ties?: readonly RowKey[]
   /** A person decides, with a list of the open payments that the entry may belong to. */
   readonly isUnexplained?: true
 }
@@ -61,7 +60,7 @@ function debitMatch(
   { unit, entryId }: BookedUnit,
   why: DebitReason,
   details: string,
-  of: { readonly partnerId: string; readonly id: string } | null = null,
+  of: RowKey | null = null,
 ): Match {
   const facts = { why, account: unit.account.iban, money: unitMoney(unit), details }
   const partnerId = of?.partnerId ?? operatorId

@@ -1,4 +1,5 @@
 /** Requests recalls of payments and sends them to the bank, in files or in letters. */
+import type { recalls as wire } from '@partner-payments/wire'
 import { Refusal } from '../../kernel/api/index.ts'
 import { after, amountText, type Clock, newId, present, secondMs } from '../../kernel/index.ts'
 import { byShard, type Database, type Tx } from '../../postgres/index.ts'
@@ -14,22 +15,14 @@ import * as store from './store-recalls.ts'
 import { bankInstructionId, formatFileName, formatMessageId, type RecallKind } from './ids.ts'
 import { type Recall, recallXml } from '../../iso20022/index.ts'
 import { executionDateOf, initiatingParty, type FileMessage, buildContents } from './message.ts'
-import type { RecalledPayment } from './store-recalls.ts'
 import { letterPdf } from '../../typesetting/index.ts'
 import { writeAnswers } from './recall-answers.ts'
 import { oddityReport, writeReports } from './reports.ts'
 import { sentByReferences } from './store-incoming.ts'
 
-/**
- * The codes of ExternalCancellationReason1Code that SEPA accepts from the payer: duplicate, technical error, fraud,
- * requested by the customer, wrong account, wrong amount.
- */
-export const recallReasons = ['DUPL', 'TECH', 'FRAD', 'CUST', 'AC03', 'AM09'] as const
-export type RecallReason = (typeof recallReasons)[number]
-
 const recallableStatuses: ReadonlySet<string> = new Set(['Filed', 'Accepted', 'Settled'])
 
-export type RecallRequest = InstructionKey & { readonly reason: RecallReason; readonly staff: string }
+export type RecallRequest = InstructionKey & { readonly reason: wire.RecallReason; readonly staff: string }
 
 /** Requests a recall for the operator. `id` is that of the instruction. Refuses: not_found, validation_failed. */
 export const createRequestRecall =
@@ -148,7 +141,7 @@ const formatCancellationId = (recallId: string): string => recallId.replaceAll('
 export function recallMessage(
   file: File & { readonly kind: RecallKind },
   original: File & Pick<OutgoingFile, 'messageName'>,
-  recalls: readonly RecalledPayment[],
+  recalls: readonly store.RecalledPayment[],
   rules: BankRules,
 ): FileMessage {
   const [first] = recalls

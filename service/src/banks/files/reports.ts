@@ -4,9 +4,9 @@
  */
 import type { ErrorKey } from '@partner-payments/wire'
 import type { ReferenceCandidates, PayeeResult } from '../../iso20022/index.ts'
-import { derivedTimeId, nilId } from '../../kernel/index.ts'
+import { derivedTimeId, nilId, type Money } from '../../kernel/index.ts'
 import { byShard, type Tx } from '../../postgres/index.ts'
-import type { Credit, Debit, InstructionKey, Money, BankOddity } from '../../rails/index.ts'
+import type { Credit, Debit, InstructionKey, BankOddity } from '../../rails/index.ts'
 import { insertNotifications, type NewNotification } from './store-books.ts'
 
 type Failure = {

@@ -1,5 +1,5 @@
 /** All SQL of the entries of a bank, which belong to the operator's ledger. */
-import type { Currency, Minor } from '../../kernel/index.ts'
+import type { Currency, Minor, RowKey } from '../../kernel/index.ts'
 import { columnValues, insertBy, type RowOf, sql, type Tx, unprepared } from '../../postgres/index.ts'
 
 export type EntryKind = 'payout' | 'return' | 'credit' | 'reversal' | 'fee' | 'unknown' | 'waiting'
@@ -564,7 +564,7 @@ type Cancellation = {
   readonly kind: 'reversal' | 'return'
   readonly status: 'New' | 'Applied'
   /** Undefined: the entry belongs to the payments of a batch. */
-  readonly subject: { readonly partnerId: string; readonly id: string } | undefined
+  readonly subject: RowKey | undefined
   readonly matchedBy: string
   readonly now: Date
 }

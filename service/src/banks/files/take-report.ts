@@ -6,19 +6,17 @@ import { type InspectedReport, isBooked, type InspectedStatement } from './inspe
 import { type Lease, LeaseLost } from './lease.ts'
 import { readParsed } from './spool.ts'
 import { oddityReport, type Report, writeReports } from './reports.ts'
-import { endMessage, moveMessage, messagePosition } from './store-incoming.ts'
+import * as store from './store-incoming.ts'
 import { insertStatements, type StatementRow, statementsOfDay } from './store-books.ts'
 import { type Booking, withoutDay, unfoldEntry, type Unit } from './units.ts'
 import { isSameStatement, type BankOddity } from '../../rails/index.ts'
-import { type MessageReading, takeOffStatements } from './store-entries.ts'
+import * as entries from './store-entries.ts'
 import { hash } from 'node:crypto'
 import { byShard, type Tx } from '../../postgres/index.ts'
 import { paymentName } from './ids.ts'
 import { type NewBooking, findKnown, type KnownBookings } from './known.ts'
 import { type Match, matchUnit, unitMoney, suspendIfDoubtful, readCandidates, type MatchCandidates } from './match.ts'
 import { formatMatch, scoreBySimilarity, type ScoredPayment, compareScores } from './scores.ts'
-import * as entries from './store-entries.ts'
-import * as words from './store-incoming.ts'
 
 /** Larger pages hold their locks longer and save little. */
 const bookingsPerPage = 1000
@@ -52,7 +50,7 @@ const secondReading = 2 ** 40
  */
 export async function takeReport(deps: BankDeps, lease: Lease, taken: ReportMessage): Promise<void> {
   const { db, rules, clock } = deps
-  const begun = await messagePosition(db, taken.id)
+  const begun = await store.messagePosition(db, taken.id)
   if (begun === undefined) return
   const reading = { ...taken, announced: announcedBits[taken.kind], messageId: taken.report.messageId }
   let position = begun
@@ -62,11 +60,11 @@ export async function takeReport(deps: BankDeps, lease: Lease, taken: ReportMess
     for await (const page of pagesOf(deps, taken, position - offset)) {
       const from = position
       await lease.transaction(async (tx) => {
-        if ((await messagePosition(tx, taken.id)) !== from)
+        if ((await store.messagePosition(tx, taken.id)) !== from)
           throw new LeaseLost('another process has resumed this message')
         deferred += await bookPage(deps, tx, { reading, isSure, bookings: page.bookings })
         if (page.reports.length > 0) writeReports(tx, rules.id, page.reports, clock.now())
-        moveMessage(tx, taken.id, offset + page.to)
+        store.moveMessage(tx, taken.id, offset + page.to)
       })
       position = offset + page.to
     }
@@ -82,8 +80,8 @@ export async function takeReport(deps: BankDeps, lease: Lease, taken: ReportMess
     if (rows.length > 0) insertStatements(tx, rows)
     const skipped = skippedReports(deps, taken)
     if (skipped.length > 0) writeReports(tx, rules.id, skipped, now)
-    moveMessage(tx, taken.id, position % secondReading)
-    endMessage(tx, taken.id, now)
+    store.moveMessage(tx, taken.id, position % secondReading)
+    store.endMessage(tx, taken.id, now)
     return Promise.resolve()
   })
 }
@@ -208,7 +206,7 @@ async function replaceEarlierVersions(
     // From this row, reconciliation knows that the entries of the earlier version are moving to this one.
     await lease.transaction(async (tx) => insertStatements(tx, [row]))
     for (let taken = rowsPerStep; taken === rowsPerStep;)
-      taken = await lease.transaction((tx) => takeOffStatements(tx, operatorId, earlier, rowsPerStep))
+      taken = await lease.transaction((tx) => entries.takeOffStatements(tx, operatorId, earlier, rowsPerStep))
   }
 }
 
@@ -268,7 +266,7 @@ function createCounter(): (key: string) => number {
 // Matches and writes a page of bookings, each once even if several messages report it.
 
 type BookingPage = {
-  readonly reading: MessageReading
+  readonly reading: entries.MessageReading
   /** True in the first reading: only certain matches count. */
   readonly isSure: boolean
   readonly bookings: readonly Booking[]
@@ -331,7 +329,7 @@ async function addCandidates(
   if (unexplained.length === 0) return made
   const amounts = new Set(unexplained.map(({ booking: { unit } }) => unitMoney(unit).amount))
   const open = Map.groupBy(
-    await words.openByAmounts(tx, connector, [...amounts], candidatesReadMax),
+    await store.openByAmounts(tx, connector, [...amounts], candidatesReadMax),
     ({ amount }) => amount,
   )
   return made.map((one) => {
@@ -361,7 +359,7 @@ function listCandidates(match: Match, candidates: readonly ScoredPayment[]): Mat
 async function confirmReports(tx: Tx, made: readonly MatchedBooking[]): Promise<ReadonlySet<string>> {
   const ties = made.flatMap(({ entryId, match: { ties = [] } }) => ties.map((one) => ({ ...one, entryId })))
   const tied = new Set<string>()
-  for (const group of byShard(tx, ties)) for (const { id } of await words.tieNotifications(tx, group)) tied.add(id)
+  for (const group of byShard(tx, ties)) for (const { id } of await store.tieNotifications(tx, group)) tied.add(id)
   const pending = new Set(ties.filter(({ id }) => tied.has(id)).map(({ entryId }) => entryId))
   return new Set(
     made
@@ -376,7 +374,7 @@ async function confirmReports(tx: Tx, made: readonly MatchedBooking[]): Promise<
 function writeEntries(
   tx: Tx,
   of: entries.AccountKey,
-  reading: MessageReading,
+  reading: entries.MessageReading,
   made: readonly MatchedBooking[],
   applied: ReadonlySet<string>,
   now: Date,
@@ -391,7 +389,7 @@ function writeEntries(
 function toEntry(
   { booking: { unit, key, position }, statementId, entryId, match }: MatchedBooking,
   { operatorId, connector, account, currency }: entries.AccountKey,
-  reading: MessageReading,
+  reading: entries.MessageReading,
   isApplied: boolean,
   now: Date,
 ): entries.NewEntry {
@@ -434,7 +432,7 @@ function toEntry(
 function toCorrection(
   { booking, statementId, more, report }: KnownBookings['corrections'][number],
   of: entries.AccountKey,
-  reading: MessageReading,
+  reading: entries.MessageReading,
   now: Date,
 ): entries.NewEntry {
   const match = {
@@ -458,11 +456,11 @@ function writePayments(tx: Tx, candidates: MatchCandidates, made: readonly Match
     errorDetails: null,
     reasonCode: null,
   }))
-  for (const group of byShard(tx, changes)) words.updateSent(tx, group, now)
+  for (const group of byShard(tx, changes)) store.updateSent(tx, group, now)
   const returned = made.flatMap(({ match: { kind, subject } }) =>
     kind === 'return' && subject !== null ? [subject] : [],
   )
-  for (const group of byShard(tx, returned)) words.endRecalls(tx, group, now)
+  for (const group of byShard(tx, returned)) store.endRecalls(tx, group, now)
 }
 
 /** Reports an entry that could not be fully processed. `names` identify the entry and its message. */

@@ -2,7 +2,7 @@
  * Processes one file of the bank. After a kill at any step, the next process continues from the stored state: the file in
  * the bank's folder, the row of its message (by the hash of its bytes), and the file in the archive.
  */
-import { amountText, type Clock, derivedTimeId, type Minor, newId, nilId } from '../../kernel/index.ts'
+import { amountText, type Clock, derivedTimeId, type Minor, newId, nilId, sumMinor } from '../../kernel/index.ts'
 import type { BankDeps, RemoteFile } from './deps.ts'
 import { unpack, type UnpackedDocument } from './containers.ts'
 import {
@@ -314,15 +314,13 @@ async function balanceProblem(
     const after = [stored ?? '', ...inFile.map((one) => one.closing?.on ?? '')].toSorted().at(-1) ?? ''
     const carried =
       (after === '' ? 0n : await valuedBetween(tx, of, after, closing.on)) + valuedWithin(inFile, after, closing.on)
-    if (difference !== carried - sumAmounts([...facts.valuedLater.values()])) return text(facts, difference)
+    if (difference !== carried - sumMinor([...facts.valuedLater.values()])) return text(facts, difference)
   }
   return undefined
 }
 
-const sumAmounts = (amounts: readonly Minor[]): Minor => amounts.reduce((total, amount) => total + amount, 0n)
-
 const valuedWithin = (statements: readonly InspectedStatement[], after: string, to: string): Minor =>
-  sumAmounts(
+  sumMinor(
     statements.flatMap(({ valuedLater }) =>
       [...valuedLater].flatMap(([on, amount]) => (on > after && on <= to ? [amount] : [])),
     ),

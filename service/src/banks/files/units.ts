@@ -13,7 +13,7 @@ import {
   type Remittance,
   type TransactionCodes,
 } from '../../iso20022/index.ts'
-import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
+import { amountText, type Currency, type Minor, sumMinor } from '../../kernel/index.ts'
 import type { IncomingDebtor, BankOddity } from '../../rails/index.ts'
 import { absolute, amountIn, parseAmount } from './accounts.ts'
 import type { BankAccount } from './deps.ts'
@@ -256,7 +256,7 @@ function splitEntry(whole: EntryContext): AmountSplit | undefined {
   for (const read of readings) {
     const amounts = entry.details.flatMap((detail) => partAmount(whole, detail, read) ?? [])
     if (amounts.length < entry.details.length) continue
-    const rest = total - sumUp(amounts)
+    const rest = total - sumMinor(amounts)
     if (rest === 0n || (charges ??= statedCharges(whole)).has(rest)) return { amounts, rest }
   }
   return undefined
@@ -277,8 +277,6 @@ const readings: readonly ReadAmounts[] = [
   ({ amounts }) => [amounts?.counterValue?.amount],
   ({ amounts }) => [amounts?.instructed?.amount],
 ]
-
-const sumUp = (amounts: readonly Minor[]): Minor => amounts.reduce((before, amount) => before + amount, 0n)
 
 /**
  * Creates the units of several payments, or of one with separate charges; undefined if they do not add up to the entry.
@@ -331,7 +329,7 @@ type ChargeFields = Pick<EntryDetail, 'charges' | 'chargesTotal'>
  */
 function possibleCharges({ charges, chargesTotal }: ChargeFields, currency: Currency): readonly Minor[] {
   const sum = (list: ChargeFields['charges']) =>
-    sumUp(list.map(({ amount, isCredit = false }) => signed(chargeAmount(amount, currency), isCredit)))
+    sumMinor(list.map(({ amount, isCredit = false }) => signed(chargeAmount(amount, currency), isCredit)))
   const total = chargesTotal === undefined ? 0n : -chargeAmount(chargesTotal, currency)
   return [sum(charges.filter(({ isIncluded = true }) => isIncluded)), sum(charges), total]
 }
@@ -349,7 +347,7 @@ function chargeAmount(amount: Amount, currency: Currency): Minor {
 function statedCharges({ entry, account: { currency } }: EntryContext): ReadonlySet<Minor> {
   const ofEntry = [0n, ...possibleCharges(entry, currency)]
   const each = entry.details.map((detail) => possibleCharges(detail, currency))
-  const ofDetails = [0n, ...[0, 1, 2].map((way) => sumUp(each.map((ways) => ways[way] ?? 0n)))]
+  const ofDetails = [0n, ...[0, 1, 2].map((way) => sumMinor(each.map((ways) => ways[way] ?? 0n)))]
   return new Set(ofEntry.flatMap((one) => ofDetails.map((other) => one + other)).filter((sum) => sum !== 0n))
 }
 
@@ -369,7 +367,7 @@ function chargesText(whole: EntryContext, detail: EntryDetail): string | null {
 /** Sums the included charges of the entry, or else of its payments; positive if the bank took them. */
 function includedCharges({ entry, account: { currency } }: EntryContext): Minor {
   const [own = 0n] = possibleCharges(entry, currency)
-  return -(own === 0n ? sumUp(entry.details.map((detail) => possibleCharges(detail, currency)[0] ?? 0n)) : own)
+  return -(own === 0n ? sumMinor(entry.details.map((detail) => possibleCharges(detail, currency)[0] ?? 0n)) : own)
 }
 
 function partKey(entry: BankEntry, detail: EntryDetail): string {

@@ -3,8 +3,8 @@
  * selects an outcome; every other instruction settles. Pure.
  */
 import type { DepositOutcome, ErrorKey } from '@partner-payments/wire'
-import { amountText, dayMs, minuteMs } from '../../kernel/index.ts'
-import type { BankStep, IncomingDebtor, Money, SimulatedPayer, InstructionSummary } from '../../rails/index.ts'
+import { amountText, dayMs, minuteMs, type Money } from '../../kernel/index.ts'
+import type { BankStep, IncomingDebtor, SimulatedPayer, InstructionSummary } from '../../rails/index.ts'
 
 /** `reasonCode`: ISO 20022, ExternalStatusReason1Code and ExternalReturnReason1Code. */
 type FailureReason = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }

@@ -11,8 +11,8 @@ import {
   type Tx,
   unprepared,
 } from '../../postgres/index.ts'
-import { type Currency, present } from '../../kernel/index.ts'
-import type { InstructionKey, Money } from '../../rails/index.ts'
+import { type Currency, present, type Money } from '../../kernel/index.ts'
+import type { InstructionKey } from '../../rails/index.ts'
 
 const types = {
   partnerId: 'uuid',

@@ -2,7 +2,7 @@
 import type { Access } from '../../access/index.ts'
 import { Refusal } from '../../kernel/api/index.ts'
 import { type CaseEffects, type CaseKind, operatorPartnerId, readCaseReport } from '../../cases/index.ts'
-import { isUuid } from '../../kernel/index.ts'
+import { isUuid, type RowKey } from '../../kernel/index.ts'
 import type { Deposits } from '../../deposits/index.ts'
 import type { Monitoring } from '../../monitoring/index.ts'
 import { instructionOf, type PayoutLife } from '../../payouts/index.ts'
@@ -149,7 +149,7 @@ async function matchEntry(
   tx: Tx,
   books: BankBooks,
   { subject }: { readonly subject: string },
-  payout: { readonly partnerId: string; readonly id: string },
+  payout: RowKey,
   hasLeft: boolean,
 ): Promise<void> {
   const entry = isUuid(subject) ? await books.entryOf(tx, subject) : undefined

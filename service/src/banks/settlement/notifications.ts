@@ -1,7 +1,7 @@
 /** Processes bank notifications: reads them, applies them in the order of each payment, and acknowledges after the commit. */
 import { Unreachable } from '../../kernel/api/index.ts'
-import { isUuid } from '../../kernel/index.ts'
-import type { BankNotification, Connector, Money } from '../../rails/index.ts'
+import { isUuid, type Money } from '../../kernel/index.ts'
+import type { BankNotification, Connector } from '../../rails/index.ts'
 import {
   withReportedDetails,
   callDeadline,

@@ -1,8 +1,7 @@
 /** Unmatched reports of a bank: their money is in suspense, and an operator decides the case. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { CaseAction } from '../../cases/index.ts'
-import { operatorPartnerId } from '../../cases/index.ts'
+import { type CaseAction, operatorPartnerId } from '../../cases/index.ts'
 import { dayMs, minuteMs, newId } from '../../kernel/index.ts'
 import { instructionIdOf } from '../../payouts/index.ts'
 import { sql } from '../../postgres/index.ts'

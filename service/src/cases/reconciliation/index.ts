@@ -13,7 +13,6 @@ export {
   createReconciliation,
   type Reconciliation,
   reconciliationEveryMs,
-  type ReconciliationObserver,
 } from './service.ts'
 export type { LedgerStates } from './look.ts'
 export { type ReportLine, reportHead, reportLine } from './read.ts'

@@ -8,7 +8,7 @@
  * by their payment.
  */
 import type { Cases } from '../index.ts'
-import type { Currency, Minor } from '../../kernel/index.ts'
+import { type Currency, type Minor, sumMinor } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import {
@@ -18,14 +18,7 @@ import {
   orderStatements,
   type PendingReport,
 } from '../../rails/index.ts'
-import {
-  type StatementChain,
-  buildChain,
-  type DifferenceItem,
-  type LookResult,
-  sum,
-  unexplainedAmount,
-} from './rules.ts'
+import { type StatementChain, buildChain, type DifferenceItem, type LookResult, unexplainedAmount } from './rules.ts'
 
 /**
  * Bookings of each report in the ledger. `settled`: the payout's payment. `returned`: its payment and return, or
@@ -127,7 +120,7 @@ export async function lookAt(deps: LookDeps, tx: Tx, account: BooksAccount, shar
 export function suspenseLook({ totals, open }: SharedData, currency: Currency): LookResult {
   const ledger = totals.find((one) => one.name === 'suspense' && one.currency === currency)?.posted ?? 0n
   const ours = open.filter((one) => one.currency === currency)
-  const bank = sum(ours.map(({ booked }) => booked))
+  const bank = sumMinor(ours.map(({ booked }) => booked))
   const account = { connector: '', account: 'suspense', currency, statement: undefined, opening: null, closing: null }
   return { ...account, bank, ledger, items: [], unexplained: ledger - bank }
 }
@@ -248,14 +241,17 @@ function writtenSums(
 ): ReadonlyMap<string, Minor> {
   const byStatement = Map.groupBy(on, ({ statementId }) => statementId)
   return new Map(
-    statements.map(({ id }) => [id, counted.get(id) ?? sum((byStatement.get(id) ?? []).map(({ amount }) => amount))]),
+    statements.map(({ id }) => [
+      id,
+      counted.get(id) ?? sumMinor((byStatement.get(id) ?? []).map(({ amount }) => amount)),
+    ]),
   )
 }
 
 /** Sums entries that are not stored. Entries of a statement may be stored for an earlier version of it. */
 const notTakenSums = ({ versions }: StatementChain, written: ReadonlyMap<string, Minor>) =>
   [...versions].flatMap(([statement, all]) => {
-    const amount = statement.credits - statement.debits - sum(all.map(({ id }) => written.get(id) ?? 0n))
+    const amount = statement.credits - statement.debits - sumMinor(all.map(({ id }) => written.get(id) ?? 0n))
     return amount === 0n ? [] : [{ statement, amount }]
   })
 
@@ -267,7 +263,7 @@ function valueDateDifference({ statements }: StatementChain) {
   let open: { readonly amount: Minor; readonly at: Date }[] = []
   for (const { byValueDate, createdAt: at } of statements) {
     if (byValueDate !== null) open.push({ amount: byValueDate, at })
-    if (sum(open.map(({ amount }) => amount)) === 0n) open = []
+    if (sumMinor(open.map(({ amount }) => amount)) === 0n) open = []
   }
   return open
 }

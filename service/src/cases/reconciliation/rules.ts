@@ -2,7 +2,7 @@
  * Pure: the statements of an account as one chain, and the components of the difference between the bank and the
  * ledger.
  */
-import type { Currency, Minor } from '../../kernel/index.ts'
+import { type Currency, type Minor, sumMinor } from '../../kernel/index.ts'
 import {
   balancesAlong,
   type BankStatement,
@@ -98,8 +98,6 @@ function gapBetween(before: BankStatement, after: BankStatement): Minor | undefi
   return amount !== 0n || countMissing(before, after, after.numbering) > 0n ? amount : undefined
 }
 
-export const sum = (amounts: readonly Minor[]): Minor => amounts.reduce((total, amount) => total + amount, 0n)
-
 export type LookResult = {
   readonly connector: string
   readonly account: string
@@ -116,4 +114,4 @@ export type LookResult = {
 
 /** Computes `ledger - bank` minus the items that explain it. */
 export const unexplainedAmount = (ledger: Minor, bank: Minor, items: readonly DifferenceItem[]): Minor =>
-  ledger - bank - sum(items.flatMap(({ side, amount }) => (side === 'difference' ? [amount] : [])))
+  ledger - bank - sumMinor(items.flatMap(({ side, amount }) => (side === 'difference' ? [amount] : [])))

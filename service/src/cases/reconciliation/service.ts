@@ -9,11 +9,11 @@ import {
   type Currency,
   dayMs,
   isUuid,
-  type Log,
   type Minor,
   minuteMs,
   newId,
   present,
+  type RowKey,
 } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import { type Database, useSnapshot, type Tx } from '../../postgres/index.ts'
@@ -33,7 +33,7 @@ import type { DifferenceItem, LookResult } from './rules.ts'
 import * as store from './store.ts'
 
 /** Observes the results of a check, for metrics. */
-export type ReconciliationObserver = {
+type ReconciliationObserver = {
   readonly account: (state: ObservedAccount) => void
   readonly cases: (kinds: readonly CaseCount[], proposals: number) => void
 }
@@ -54,7 +54,6 @@ type CaseCount = { readonly connector: string; readonly kind: string; readonly c
 type ReconciliationDeps = {
   readonly db: Database
   readonly clock: Clock
-  readonly log: Log
   readonly books: BankBooks
   readonly ledger: Ledger
   readonly cases: Cases
@@ -295,7 +294,7 @@ const createMissingReports =
   ({ db, books, cases, decisions }: MissingReportDeps) =>
   async ({ looked: { connector, account }, chain, incomplete }: AccountLook): Promise<void> => {
     const { statements, versions, gaps } = chain
-    const resolve = async (found: readonly { readonly partnerId: string; readonly id: string }[], note: string) => {
+    const resolve = async (found: readonly RowKey[], note: string) => {
       for (const key of found) await db.transaction((tx) => decisions.resolveGone(tx, key, 'reconciliation', note))
     }
     const missing = await cases.openOfKind(db, connector, 'statement_gap', goneCasesPerLookMax)

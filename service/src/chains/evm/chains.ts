@@ -16,10 +16,9 @@ import type { Signer } from './keys.ts'
 import { type Chain, createChain } from './quorum.ts'
 import { createRpcNode } from './rpc.ts'
 import type { ChainConfig } from './settings.ts'
-import { blockDue } from './simulated/store.ts'
+import * as store from './simulated/store.ts'
 import { refuseField, Unreachable } from '../../kernel/api/index.ts'
 import { simulatedHash } from './rules.ts'
-import * as store from './simulated/store.ts'
 import { loadEvm, type TransferLog } from './node.ts'
 
 // The node of the simulated chain.
@@ -192,7 +191,7 @@ export function createChains(
         ? [
             defineJob({
               name: `rails.${simulatedChainConnectorId}`,
-              due: (after) => blockDue({ blockMs, confirmations: simulatedConfirmations }, after),
+              due: (after) => store.blockDue({ blockMs, confirmations: simulatedConfirmations }, after),
               wokenBy: ['rails.chain_transfers'],
               everyMs: simulatedEveryMs,
               run: async () => (await simulated.makeDueBlock()) + (await simulatedConnector.step()),

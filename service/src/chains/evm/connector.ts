@@ -30,7 +30,6 @@ import {
   revertedTransfer,
   reorgRefusal,
 } from './rules.ts'
-import { endedAbove, insertNotification, ownHashes, reopenTransfer } from './store-chain.ts'
 import { byShard, type Tx } from '../../postgres/index.ts'
 
 export type ChainConnector = Connector & {
@@ -195,7 +194,7 @@ const createEndTransfer =
       if (ended === 0 || transfer.reported === status) return ended
       const { kind, ...payload } = toTransferReport(transfer, status, hash, reason)
       const { partnerId, id: subjectId } = transfer
-      insertNotification(
+      store.insertNotification(
         tx,
         rules.id,
         { partnerId, id: newId(), subjectId, kind, payload: JSON.stringify(payload) },
@@ -385,7 +384,7 @@ function createBlockReader({ db, rules, chain, signer, ownersOf, operatorId }: C
     const touching = logs.filter(({ from, to }) =>
       [from, to].some((address) => owners.has(address) || address === sender),
     )
-    const payments = await ownHashes(db, [...new Set(touching.map(({ transactionHash }) => transactionHash))])
+    const payments = await store.ownHashes(db, [...new Set(touching.map(({ transactionHash }) => transactionHash))])
     return touching.flatMap((log) => {
       const { id, from, to, amount, currency, transactionHash } = log
       const place = { currency, transactionHash, blockNumber: BigInt(log.blockNumber) }
@@ -457,7 +456,7 @@ async function undoAbove(tx: Tx, { clock, rules }: ChainDeps, fork: number): Pro
     if (credit.status === 'Booked') store.setCredit(tx, credit, { status: 'Doubted', bookings: credit.bookings })
     else if (credit.status !== 'Doubted' && credit.bookings === 0) store.deleteCredit(tx, credit)
     else if (credit.status !== 'Doubted') store.setCredit(tx, credit, { status: 'Reversed', bookings: credit.bookings })
-  for (const key of await endedAbove(tx, rules.id, fork)) await reopenTransfer(tx, key, clock.now())
+  for (const key of await store.endedAbove(tx, rules.id, fork)) await store.reopenTransfer(tx, key, clock.now())
 }
 
 async function reverseDropped(

@@ -6,7 +6,6 @@ import { type Clock, present, randomBytes, type Sealer } from '../../kernel/inde
 import type { Database, Tx } from '../../postgres/index.ts'
 import { loadEvm } from './node.ts'
 import * as store from './store-chain.ts'
-import { keyContext } from './store-chain.ts'
 import type { Secp256k1Signature } from './viem.ts'
 
 /**
@@ -44,7 +43,7 @@ export function createChainKeys(deps: {
   const { db, clock, sealer, makesKeys } = deps
 
   const insert = (tx: Tx, name: store.KeyName, publicKey: string, secret: string) =>
-    store.insertKey(tx, { name, publicKey, secretSealed: sealer.seal(secret, keyContext(name)) }, clock.now())
+    store.insertKey(tx, { name, publicKey, secretSealed: sealer.seal(secret, store.keyContext(name)) }, clock.now())
 
   const create: ChainKeys['create'] = async (also) => {
     const evm = await loadEvm()
@@ -72,7 +71,7 @@ export function createChainKeys(deps: {
     addresses: async (tx) => (await key(tx, 'addresses'))?.publicKey,
     signer: async () => {
       const row = await key(db, 'sender')
-      return row && localSigner(row.publicKey, sealer.open(row.secretSealed, keyContext('sender')))
+      return row && localSigner(row.publicKey, sealer.open(row.secretSealed, store.keyContext('sender')))
     },
   }
 }

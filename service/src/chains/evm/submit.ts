@@ -14,7 +14,6 @@ import type { Signer } from './keys.ts'
 import { gasWithReserve, checkInstruction, explainRevert, type RefusedTransfer } from './rules.ts'
 import * as store from './store-chain.ts'
 import { ownJson } from '@partner-payments/wire'
-import { transferByHash, travelRuleContext } from './store-chain.ts'
 
 /** The decision about an instruction. `later`: the sending account lacks tokens or gas, or the token is paused. */
 type InstructionVerdict = { readonly gas: bigint } | RefusedTransfer | 'later'
@@ -216,7 +215,7 @@ async function sealTravelRules(
       originator: { ...originator, partnerId },
       beneficiary: { ...beneficiary, name: creditorName, walletAddress: creditorAccount },
     }
-    const sealed = sealer.seal(JSON.stringify(data), travelRuleContext(partnerId, id))
+    const sealed = sealer.seal(JSON.stringify(data), store.travelRuleContext(partnerId, id))
     return [partnerKey(partnerId, id), sealed] as const
   })
   return new Map(await Promise.all(rows))
@@ -224,8 +223,8 @@ async function sealTravelRules(
 
 /** Reads the parties of a transaction; undefined if it is not ours. */
 export async function readTravelRule(tx: Tx, sealer: Sealer, hash: string): Promise<object | undefined> {
-  const row = await transferByHash(tx, hash.toLowerCase())
+  const row = await store.transferByHash(tx, hash.toLowerCase())
   if (row === undefined) return undefined
   const { partnerId, id, travelRuleSealed } = row
-  return ownJson<object>(sealer.open(travelRuleSealed, travelRuleContext(partnerId, id)))
+  return ownJson<object>(sealer.open(travelRuleSealed, store.travelRuleContext(partnerId, id)))
 }

@@ -7,6 +7,5 @@
  * which is taken under a lock. Chain, address and owner of a wallet do not change. The owner gets every configured token
  * that arrives at the address, not only that of the wallet.
  */
-export type { PaymentWallet } from './ownership.ts'
 export { toOwnershipProof, toWallet, walletsRoutes } from './routes.ts'
-export { createWallets, type Wallet, type Wallets } from './service.ts'
+export { createWallets, type Wallets } from './service.ts'

@@ -4,7 +4,7 @@
  */
 import type { BodyOf } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, Refusal, refuseField, refuseInvalid } from '../../kernel/api/index.ts'
-import { after, type Clock, type Currency, hourMs, type Minor, newId } from '../../kernel/index.ts'
+import { after, type Clock, hourMs, type Minor, newId, type Money } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { addressProblem, checksumAddress } from '../../rails/index.ts'
 import type { Rates } from '../../rates/index.ts'
@@ -15,14 +15,14 @@ export type OwnershipProof = Omit<store.OwnershipProof, 'status'> & {
   readonly status: store.OwnershipProof['status'] | 'Expired'
 }
 /** The external wallet of a payment. `customerId` is null for the partner's own payments. */
-export type PaymentWallet = {
+type PaymentWallet = {
   readonly partnerId: string
   readonly customerId: string | null
   /** Lower case. */
   readonly address: string
 }
 
-export type WalletPayment = PaymentWallet & { readonly amount: Minor; readonly currency: Currency }
+export type WalletPayment = PaymentWallet & Money
 
 export type Ownership = {
   /** Creates a proof to be signed, or a declaration of the wallet's provider. Refuses: validation_failed (address), not_found (/customerId). */

@@ -8,7 +8,7 @@ import type { Customers } from '../../parties/customers/index.ts'
 import { createOwnership, type Ownership, type OwnershipDeps } from './ownership.ts'
 import * as store from './store.ts'
 
-export type Wallet = store.Wallet
+type Wallet = store.Wallet
 /** A wallet with its checksummed address and the amount that it has received. */
 export type WalletWithReceipts = {
   readonly id: string

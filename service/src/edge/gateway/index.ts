@@ -12,7 +12,7 @@ import type { Router, RouterOptions } from './router.ts'
 import type { SiteOptions } from './site-listener.ts'
 import type { RequestListener } from 'node:http'
 
-export type { Gateway, GatewayOptions, Router }
+export type { Gateway }
 export type { Cell } from './router.ts'
 
 // The first call loads them: workers and commands of the operator answer no HTTP requests.

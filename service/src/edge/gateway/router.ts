@@ -8,7 +8,7 @@ import type { FastifyReply } from 'fastify'
 import { Pool } from 'undici'
 import { apiKeyPartner, linkTokenPartner } from '../../access/index.ts'
 import { partnerCookie, readCookie, readLink, Refusal, sessionCookie, Unreachable } from '../../kernel/api/index.ts'
-import { assert, type Clock, type Log, present, secondMs } from '../../kernel/index.ts'
+import { assert, type Clock, type Log, present, secondMs, uuidPattern } from '../../kernel/index.ts'
 import { createAdmissionControl } from './admission.ts'
 import { type Gateway, openGateway } from './gateway.ts'
 import { createIncoming, type IncomingLimits } from './incoming.ts'
@@ -93,9 +93,8 @@ function consolePartnerId({ cookie }: RawRequest['headers'], query: string): str
   const given = new URLSearchParams(query)
   const token = given.get('token') ?? readCookie(cookies, sessionCookie)
   const partnerId = given.get('partner') ?? readCookie(cookies, partnerCookie) ?? ''
-  return (token && linkTokenPartner(token)) || (uuidForm.test(partnerId) ? partnerId : undefined)
+  return (token && linkTokenPartner(token)) || (uuidPattern.test(partnerId) ? partnerId : undefined)
 }
-const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 type CellResponse = {
   readonly status: number

@@ -7,7 +7,7 @@ import type { Tracing } from '../../kernel/index.ts'
 import type { Observability, ObservabilityDeps } from './observability.ts'
 import type { ReadCellStates, RouterObservability } from './router.ts'
 
-export type { MetricsSnapshot, Observability, ObservabilityDeps, OtherProcesses } from './observability.ts'
+export type { MetricsSnapshot, Observability } from './observability.ts'
 export { type QueueProbe, queueAgesJob } from './queue-ages.ts'
 
 // The first call loads them: commands of the operator publish no metrics, and few processes have a collector of traces.

@@ -8,7 +8,7 @@ import { createOperationsServer, type OperationsServer, type Readiness } from '.
 /** A snapshot of one process's metrics, for another process that serves them. */
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 /** The processes whose readiness and metrics this process serves. */
-export type OtherProcesses = {
+type OtherProcesses = {
   /** Reason why no other process can serve. Undefined: at least one can. */
   readonly unready: () => string | undefined
   readonly snapshots: () => Promise<readonly MetricsSnapshot[]>

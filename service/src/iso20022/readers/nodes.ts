@@ -225,7 +225,7 @@ type MessageReader<Item, Value> = {
 export async function readWhole<Item, Value>(
   source: MessageSource,
   { kinds, item, value }: MessageReader<Item, Value>,
-  limits: Partial<MessageLimits> | undefined,
+  limits?: Partial<MessageLimits>,
 ): Promise<Value> {
   let message: { readonly node: XmlNode; readonly name: MessageName } | undefined
   const items = new Map<XmlNode, Item[]>()

@@ -103,20 +103,16 @@ function readRecallMessage(
   })
 }
 
-export function readRecall(source: MessageSource, limits?: Partial<MessageLimits>): Promise<Recall> {
-  return readWhole<RecallItem, Recall>(
-    source,
-    {
-      kinds: ['camt.055', 'camt.056'],
-      item: (node) =>
-        node.name === 'TxInf'
-          ? { transfer: readTransfer(node), group: onlyChild(node, 'OrgnlGrpInf'), originator: readOriginator(node) }
-          : undefined,
-      value: (message, itemsOf, { kind }) =>
-        readRecallMessage(message, kind === 'camt.056' ? 'camt.056' : 'camt.055', itemsOf),
-    },
-    limits,
-  )
+export function readRecall(source: MessageSource): Promise<Recall> {
+  return readWhole<RecallItem, Recall>(source, {
+    kinds: ['camt.055', 'camt.056'],
+    item: (node) =>
+      node.name === 'TxInf'
+        ? { transfer: readTransfer(node), group: onlyChild(node, 'OrgnlGrpInf'), originator: readOriginator(node) }
+        : undefined,
+    value: (message, itemsOf, { kind }) =>
+      readRecallMessage(message, kind === 'camt.056' ? 'camt.056' : 'camt.055', itemsOf),
+  })
 }
 
 const readReasons = (node: XmlNode | undefined): readonly Reason[] =>

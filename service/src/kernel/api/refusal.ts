@@ -54,6 +54,16 @@ export function notFound(what: string, pointer?: string): Refusal {
     : new Refusal('not_found', detail, { errors: [{ pointer, code: 'invalid_value', message: `no such ${what}` }] })
 }
 
+/** Returns the refusal that `work` throws, so that the other calls of the batch continue. */
+export function catchRefusal<T>(work: () => T): T | Refusal {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof Refusal) return error
+    throw error
+  }
+}
+
 /** Awaits the work. Returns undefined if it refuses with not_found. */
 export async function ifFound<T>(work: Promise<T>): Promise<T | undefined> {
   try {

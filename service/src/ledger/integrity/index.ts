@@ -8,12 +8,11 @@
  * payments in progress cause no finding.
  */
 import type { Tx } from '../../postgres/index.ts'
-import type { Finding } from './store-payments.ts'
 import * as payments from './store-payments.ts'
 
 export { type Finding, findingsMax } from './store-payments.ts'
 
-type Comparison = (tx: Tx, partnerId: string, rowsMax: number) => Promise<readonly Finding[]>
+type Comparison = (tx: Tx, partnerId: string, rowsMax: number) => Promise<readonly payments.Finding[]>
 
 /** Comparisons by name, in the order of a check. The last argument is `findingsMax`. */
 export const comparisons: Readonly<Record<string, Comparison>> = {

@@ -1,4 +1,5 @@
 /** The sign-in of a person: factors, sessions, and the forms that change and end them. */
+import { uuidPattern } from '../../kernel/index.ts'
 import type { ResponseOf } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import type { Factors, Members } from '../../people/users/index.ts'
@@ -7,7 +8,7 @@ import { html, type Html } from '../html.ts'
 import { hiddenField, postButton, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { badge, browserName, empty, heading, message, table, time, timeText } from '../kit/parts.ts'
-import { readClient, readDone, refusalTexts, page, readForm, seeOther, uuidPattern } from '../kit/request.ts'
+import { readClient, readDone, refusalTexts, page, readForm, seeOther } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { qrCode } from '../qr.ts'
 import { passwordFields, recoveryCodesPage, type Totp } from './join.ts'
@@ -196,7 +197,7 @@ function sessionRow(view: ConsoleView, { id, createdAt, lastUsedAt, device, ip, 
 
 type Handle = (request: PublicRequest, person: Person) => Promise<PublicAnswer>
 
-export const accountRoutes: Routes = ({ factors, clock, members }, withPerson) => {
+export const accountRoutes: Routes = ({ factors, clock, members, withPerson }) => {
   const recent =
     (handle: Handle): PublicRoute['handle'] =>
     (request) =>
@@ -294,7 +295,7 @@ function refusesField(error: unknown, pointer: string): boolean {
   return error.errors.some((refused) => refused.pointer === pointer)
 }
 
-export const sessionRoutes: Routes = ({ signIn, operate }, withPerson) => [
+export const sessionRoutes: Routes = ({ signIn, operate, withPerson }) => [
   {
     method: 'GET',
     path: '/console/sessions',

@@ -175,8 +175,8 @@ async function showLogo({ operate }: Frame, request: PublicRequest, person: Pers
   return { status: 200, headers, body: Buffer.from(logo.data, 'base64') }
 }
 
-export const appearanceRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = placeRoutes(frame, withMoney, 'checkout/appearance')
+export const appearanceRoutes: Routes = (frame) => {
+  const route = placeRoutes(frame, frame.withMoney, 'checkout/appearance')
   return [
     route('GET', '', 'checkout:read', show),
     { ...route('POST', '', 'checkout:write', save), bodyBytesMax: formBytesMax },

@@ -172,12 +172,12 @@ type ApprovalChallenge = { readonly nonce: string; readonly expiresAt: Date }
 
 type Call = Pick<Parameters<Frame['operate']>[1], 'caller' | 'requestId' | 'ip'>
 
-const payoutSubject = ({ operate, approvals }: Frame): Subject => ({
+const payoutSubject = ({ operate, payouts }: Frame): Subject => ({
   place: 'payouts',
   wordsOf: ({ language }) => texts[language].approvals,
   see: async (view, call, id, asked) => {
     const t = texts[view.language].approvals
-    const { payout, cause, ...seen } = await approvals.snapshot(call.caller, id, asked)
+    const { payout, cause, ...seen } = await payouts.snapshot(call.caller, id, asked)
     const { repeats, note } = await readNoteAndRepeats(operate, call, payout.id)
     const { amount, currency, creditorName, creditorAccount, reference, remittance, approvalExpiresAt, createdAt } =
       payout
@@ -226,23 +226,23 @@ const countedText = (
   return fill(texts[language].approvals.countedText, { amount: sum, rate, day: rateOn })
 }
 
-type WaitingBulk = Awaited<ReturnType<Frame['approvals']['snapshotOfBulk']>>
+type WaitingBulk = Awaited<ReturnType<Frame['bulkPayouts']['snapshot']>>
 
 /** Maximum payouts that the page lists, largest first. */
 const listedPayoutsMax = 10
 
-const bulkSubject = ({ operate, approvals, bulks }: Frame): Subject => ({
+const bulkSubject = ({ operate, bulkPayouts }: Frame): Subject => ({
   place: 'bulk-payouts',
   wordsOf: ({ language }) => texts[language].bulkApprovals,
   see: async (view, { caller }, id, asked) => {
     if (!isUuid(id)) throw notFound('bulk')
     const t = texts[view.language].bulkApprovals
-    const { payouts, totals, expiresAt, requesters, ...seen } = await approvals.snapshotOfBulk(caller, id, asked)
+    const { payouts, totals, expiresAt, requesters, ...seen } = await bulkPayouts.snapshot(caller, id, asked)
     const sums = totals.map(
       ({ amount, currency }) => `${formatGrouped(view.language, amountText(amount, currency))} ${currency}`,
     )
     const count = payouts.length.toLocaleString(view.language)
-    const name = (await bulks.names(caller.partnerId, [id])).get(id)
+    const name = (await bulkPayouts.names(caller.partnerId, [id])).get(id)
     return {
       ...seen,
       payouts: payouts.length,
@@ -286,10 +286,10 @@ function largestPayouts(view: ConsoleView, id: string, payouts: WaitingBulk['pay
 
 type Errors = Readonly<Record<string, string>>
 
-export const approvalRoutes: Routes = (frame, _withPerson, withMoney) =>
-  [payoutSubject(frame), bulkSubject(frame)].flatMap((subject) => subjectRoutes(frame, withMoney, subject))
+export const approvalRoutes: Routes = (frame) =>
+  [payoutSubject(frame), bulkSubject(frame)].flatMap((subject) => subjectRoutes(frame, subject))
 
-function subjectRoutes({ signIn }: Frame, withMoney: WithPerson, subject: Subject): readonly PublicRoute[] {
+function subjectRoutes({ signIn, withMoney }: Frame, subject: Subject): readonly PublicRoute[] {
   const { place } = subject
   /** Shows the approval. After the decision, the page of the payout shows the outcome. */
   const show = async (request: PublicRequest, person: Person, errors?: Errors): Promise<PublicAnswer> => {

@@ -355,8 +355,8 @@ async function showHeads({ operate }: Frame, request: PublicRequest, person: Per
   return page(request, 200, auditHeadsPage(person.view, { ...shown, rows }))
 }
 
-export const auditRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = placeRoutes(frame, withMoney, 'audit')
+export const auditRoutes: Routes = (frame) => {
+  const route = placeRoutes(frame, frame.withMoney, 'audit')
   return [
     route('GET', '', 'users:read', showList),
     route('GET', '/heads', 'users:read', showHeads),

@@ -17,6 +17,7 @@ import {
   strip,
   table,
   timeText,
+  nameCheckTones,
 } from '../kit/parts.ts'
 import { fill } from '../language.ts'
 import { columnName, usedColumns } from './bulk-file.ts'
@@ -251,8 +252,6 @@ function questionField(view: ConsoleView, { resolved, typed }: CheckedLine, name
   })
 }
 
-const verificationTones = { Match: 'good', CloseMatch: 'warning', NoMatch: 'bad', NotPossible: 'neutral' } as const
-
 function payeesPart(view: ConsoleView, path: string, payees: readonly CheckedPayee[]): Html {
   const b = texts[view.language].bulk
   const p = texts[view.language].payments
@@ -261,7 +260,7 @@ function payeesPart(view: ConsoleView, path: string, payees: readonly CheckedPay
   const check = ({ fields, verification }: CheckedPayee): Html => {
     if (verification === undefined) return badge('neutral', fields.iban === undefined ? b.noIban : b.notAsked)
     const { result, matchedName } = verification
-    return html`${badge(verificationTones[result], p.resultShort[result])}
+    return html`${badge(nameCheckTones[result], p.resultShort[result])}
     ${matchedName !== null && html`<span class="soft">${p.matchedName}: ${matchedName}</span>`}`
   }
   const part = html`<p>${b.newText}</p>

@@ -102,7 +102,7 @@ async function upload(frame: Frame, request: PublicRequest, person: Person): Pro
   const { kind: _kind, ...read } = file
   const draft: BulkDraft = { mode, ...read, ...(name === '' ? {} : { name }) }
   const id = await frame.uploads.keep(person, 'Bulk', draft)
-  const checked = await frame.bulks.check(person.caller, id, draft.lines)
+  const checked = await frame.bulkPayouts.check(person.caller, id, draft.lines)
   await verifyPayees(frame, request, person, checked)
   return seeOther(`drafts/${id}`)
 }
@@ -139,7 +139,7 @@ async function withDraft(
   const id = readId(request)
   const draft = await frame.uploads.find<BulkDraft>(person, 'Bulk', id)
   // A process that ended after it created the bulk has not stored the id in the draft.
-  const made = draft.resultId ?? (await frame.bulks.idByKey(person.caller.partnerId, draft.id))
+  const made = draft.resultId ?? (await frame.bulkPayouts.idByKey(person.caller.partnerId, draft.id))
   const up = request.path.endsWith(id) ? '../' : '../../'
   if (made !== undefined || draft.content === undefined) return seeOther(`${up}${made ?? ''}`)
   return act({ ...draft, content: draft.content })
@@ -152,7 +152,7 @@ async function showDraft(
   problems: Problems = {},
 ): Promise<PublicAnswer> {
   return withDraft(frame, request, person, async ({ id, revision, content, expiresAt }) => {
-    const checked = await frame.bulks.check(person.caller, id, content.lines)
+    const checked = await frame.bulkPayouts.check(person.caller, id, content.lines)
     const query = readQuery(request, ['page', 'done'])
     const shown = {
       ...checked,
@@ -185,7 +185,7 @@ const changeLines = (
   withDraft(frame, request, person, async (draft) => {
     const { id, content } = draft
     const b = texts[person.view.language].bulk
-    const lines = await linesOf(content.lines, () => frame.bulks.check(person.caller, id, content.lines))
+    const lines = await linesOf(content.lines, () => frame.bulkPayouts.check(person.caller, id, content.lines))
     const isSaved =
       (revision ?? String(draft.revision)) === String(draft.revision) &&
       (await frame.uploads.replace(person, draft, { ...content, lines }))
@@ -251,7 +251,7 @@ const wrongLines = (frame: Frame, request: PublicRequest, person: Person): Promi
   withDraft(frame, request, person, async ({ id, content }) => {
     const { language } = person.view
     const b = texts[language].bulk
-    const { lines } = await frame.bulks.check(person.caller, id, content.lines)
+    const { lines } = await frame.bulkPayouts.check(person.caller, id, content.lines)
     const textOf = ({ mistakes, resolved }: CheckedLine) =>
       [
         ...mistakes.map(({ code }) => b.mistake[code]),
@@ -295,7 +295,7 @@ async function send(frame: Frame, request: PublicRequest, person: Person): Promi
   const given = readForm(request)
   return withDraft(frame, request, person, async (draft) => {
     const { id, content } = draft
-    const checked = await frame.bulks.check(person.caller, id, content.lines)
+    const checked = await frame.bulkPayouts.check(person.caller, id, content.lines)
     const isSeen = given('revision') === String(draft.revision) && given('seen') === checked.seen
     if (
       !isSeen ||
@@ -385,8 +385,8 @@ async function completeAddresses(
   })
 }
 
-export const bulkDraftRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = placeRoutes(frame, withMoney, 'bulk-payouts')
+export const bulkDraftRoutes: Routes = (frame) => {
+  const route = placeRoutes(frame, frame.withMoney, 'bulk-payouts')
   const write = 'payouts:write'
   const template = (_frame: Frame, _request: PublicRequest, { view }: Person) =>
     download(`${texts[view.language].bulk.bulk}.csv`, spreadsheetText(view.language, [templateHead(view.language)]))
@@ -423,7 +423,7 @@ export const bulkDraftRoutes: Routes = (frame, _withPerson, withMoney) => {
     ),
     route('POST', '/drafts/{id}/verify', write, (_frame, request, person) =>
       withDraft(frame, request, person, async ({ id, content }) => {
-        await verifyPayees(frame, request, person, await frame.bulks.check(person.caller, id, content.lines))
+        await verifyPayees(frame, request, person, await frame.bulkPayouts.check(person.caller, id, content.lines))
         return seeOther(`../${id}?done=verified`)
       }),
     ),

@@ -314,11 +314,11 @@ const waitingPayouts = (
         may: caller.permissions.includes('payouts:write'),
       }
 
-export const bulkRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = placeRoutes(frame, withMoney, 'bulk-payouts')
+export const bulkRoutes: Routes = (frame) => {
+  const route = placeRoutes(frame, frame.withMoney, 'bulk-payouts')
   return [
     route('GET', '', 'payouts:read', showList),
-    ...bulkDraftRoutes(frame, _withPerson, withMoney),
+    ...bulkDraftRoutes(frame),
     route('GET', '/{id}', 'payouts:read', showOne),
     route('GET', '/{id}/results.csv', 'payouts:read', showResults),
   ]

@@ -479,8 +479,8 @@ async function expire(frame: Frame, request: PublicRequest, person: Person): Pro
   return seeOther(`../${sessionId}?done=expired`)
 }
 
-export const checkoutRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = placeRoutes(frame, withMoney, 'checkout')
+export const checkoutRoutes: Routes = (frame) => {
+  const route = placeRoutes(frame, frame.withMoney, 'checkout')
   const refunding =
     (act: typeof checkRefund) =>
     (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> =>

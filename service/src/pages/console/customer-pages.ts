@@ -29,6 +29,7 @@ import {
   time,
   type Tone,
   wordFor,
+  verificationTones,
 } from '../kit/parts.ts'
 import { linkOf } from '../kit/request.ts'
 import { fill } from '../language.ts'
@@ -112,9 +113,6 @@ const kindsByType: Readonly<Record<'Individual' | 'Business' | 'SoleTrader', rea
   SoleTrader: ['Document', 'Address', 'Company'],
   Business: ['Company', 'Address'],
 }
-
-/** The checkboxes of the form that starts a verification. */
-export const kindFields = ['Document', 'Address', 'Company'] as const
 
 const tones: Readonly<Record<IdentityVerification['status'], Tone>> = {
   Pending: 'neutral',
@@ -236,8 +234,6 @@ type CustomerView = CustomerRow & {
 
 const eraseId = 'erase-customer'
 
-const stateTones = { Complete: 'good', Incomplete: 'warning', Invalid: 'bad' } as const
-
 const fieldTones = { Valid: 'good', Unchecked: 'neutral', Invalid: 'bad', Missing: 'warning' } as const
 
 export function customerPage(view: ConsoleView, customer: CustomerView): string {
@@ -265,7 +261,7 @@ export function customerPage(view: ConsoleView, customer: CustomerView): string 
         ${may.write && html`<a class="button" href="${view.root}customers/${id}/edit">${c.edit}</a>`}
       </div>
       ${strip([
-        [c.verification, badge(stateTones[verification.state], c.states[verification.state])],
+        [c.verification, badge(verificationTones[verification.state], c.states[verification.state])],
         [c.customerType, c.type[type]],
         [c.serviceId, identifier(view, serviceId, c.serviceId)],
         ...(own === undefined ? [] : [[c.identifier, html`<span class="free">${own}</span>`] as const]),

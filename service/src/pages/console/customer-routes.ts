@@ -1,5 +1,5 @@
 /** Customers: the list, the page of a customer, and the forms that create, change and erase one and open its account. */
-import { decimalText, kycFields, type ResponseOf } from '@partner-payments/wire'
+import { decimalText, identity, kycFields, type ResponseOf } from '@partner-payments/wire'
 import { ifFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import type { Problems, Values } from '../kit/forms.ts'
@@ -11,7 +11,6 @@ import {
   type CustomerRow,
   customersPage,
   isUndecided,
-  kindFields,
 } from './customer-pages.ts'
 import { customerImporter } from './import-customers.ts'
 import { importRoutes } from './imports.ts'
@@ -96,9 +95,9 @@ async function showOne(
   }
   return page(request, pageStatus(problems), customerPage(view, shown))
 }
-export const customerRoutes: Routes = (frame, withPerson, withMoney) => {
+export const customerRoutes: Routes = (frame) => {
   const { operate } = frame
-  const route = placeRoutes(frame, withMoney, 'customers')
+  const route = placeRoutes(frame, frame.withMoney, 'customers')
   /**
    * Runs the action of a form on a customer's page and redirects. If it is refused, shows the page again with the
    * refusal.
@@ -116,8 +115,8 @@ export const customerRoutes: Routes = (frame, withPerson, withMoney) => {
   }
   return [
     route('GET', '', 'customers:read', showList),
-    ...importRoutes(customerImporter)(frame, withPerson, withMoney),
-    ...customerFormRoutes(frame, withPerson, withMoney),
+    ...importRoutes(customerImporter)(frame),
+    ...customerFormRoutes(frame),
     route('GET', '/{id}', 'customers:read', showOne),
     route('POST', '/{id}/account', 'accounts:write', (_frame, request, person) =>
       orProblem(request, person, async () => {
@@ -128,7 +127,7 @@ export const customerRoutes: Routes = (frame, withPerson, withMoney) => {
     route('POST', '/{id}/verifications', 'customers:write', (_frame, request, person) =>
       orProblem(request, person, async () => {
         const given = readForm(request)
-        const chosen = kindFields.filter((kind) => given(kind) === 'true')
+        const chosen = identity.identityKinds.filter((kind) => given(kind) === 'true')
         const call = { ...callOf(person, request), params: { id: idOf(request) } }
         const body = chosen.length > 0 ? { kinds: chosen } : {}
         const idempotencyKey = given('idempotencyKey') || newId()
@@ -178,7 +177,7 @@ const readTyped = (request: PublicRequest): Values => {
 }
 
 /** The forms that create and change a customer. A change sends only changed fields, and null for an emptied one. */
-const customerFormRoutes: Routes = (frame, _withPerson, withMoney) => {
+const customerFormRoutes: Routes = (frame) => {
   const { operate } = frame
   type Form = { readonly values: Values; readonly id?: string; readonly problems?: Problems; readonly key?: string }
   const show = (request: PublicRequest, { view }: Person, { values, id, problems = {}, key }: Form): PublicAnswer => {
@@ -234,7 +233,7 @@ const customerFormRoutes: Routes = (frame, _withPerson, withMoney) => {
     const call = { ...callOf(person, request), params: { id: idOf(request) } }
     return show(request, person, { values: customerValues(await operate('getCustomer', call)), id: call.params.id })
   }
-  const route = placeRoutes(frame, withMoney, 'customers')
+  const route = placeRoutes(frame, frame.withMoney, 'customers')
   return [
     route('GET', '/new', 'customers:write', (_frame, request, person) =>
       show(request, person, { values: { customerType: 'Individual' } }),

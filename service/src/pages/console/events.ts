@@ -1,26 +1,24 @@
 /** Events: the list, and the page of an event with its deliveries. */
-import { referenceCharsMax } from '@partner-payments/wire'
-import type { ResponseOf } from '@partner-payments/wire'
+import { referenceCharsMax, type ResponseOf } from '@partner-payments/wire'
 import { ifFound, notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
-import { newId } from '../../kernel/index.ts'
+import { newId, uuidPattern } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 import { hiddenField, type Problems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { isPartial, type ListRows, listPage } from '../kit/lists.ts'
 import { apiCall, copyBlock, facts, freeText, identifier, message, strip, table, time } from '../kit/parts.ts'
-import {
-  readId,
-  linkOf,
-  page,
-  queryText,
-  readForm,
-  readDone,
-  seeOther,
-  pageStatus,
-  uuidPattern,
-} from '../kit/request.ts'
+import { readId, linkOf, page, queryText, readForm, readDone, seeOther, pageStatus } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { callOf, type Frame, type GuestPages, problemsOf, readList, placeRoutes, type Visitor } from './request.ts'
+import {
+  callOf,
+  type Frame,
+  type Routes,
+  problemsOf,
+  readList,
+  placeRoutes,
+  type Visitor,
+  createWithVisitor,
+} from './request.ts'
 import { texts } from './texts/index.ts'
 import { transactionHref } from './transactions.ts'
 import { attemptList, deliveryBadge, type DeliveryRow } from './webhooks.ts'
@@ -231,8 +229,8 @@ async function redeliver(frame: Frame, request: PublicRequest, person: Visitor):
   return seeOther(`../${id}?done=redelivered`)
 }
 
-export const eventRoutes: GuestPages = (frame, withVisitor) => {
-  const route = placeRoutes(frame, withVisitor, 'events')
+export const eventRoutes: Routes = (frame) => {
+  const route = placeRoutes(frame, createWithVisitor(frame, frame.withMoney), 'events')
   return [
     route('GET', '', 'webhooks:read', showList),
     route('GET', '/{id}', 'webhooks:read', showOne),

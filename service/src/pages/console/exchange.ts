@@ -430,8 +430,8 @@ async function convert(frame: Frame, request: PublicRequest, person: Person): Pr
   return seeOther(`../${quoteId}?done=exchanged`)
 }
 
-export const exchangeRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = placeRoutes(frame, withMoney, 'exchange')
+export const exchangeRoutes: Routes = (frame) => {
+  const route = placeRoutes(frame, frame.withMoney, 'exchange')
   return [
     route('GET', '', 'fx:read', (_frame, request, person) =>
       show(frame, request, person, readQuery(request, quoteFields)),

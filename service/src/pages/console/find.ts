@@ -1,10 +1,11 @@
 /** The search over payments, payouts, payees, customers, sessions and requests. */
+import { uuidPattern } from '../../kernel/index.ts'
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import { Refusal } from '../../kernel/api/index.ts'
 import { html } from '../html.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { accountText, empty, formatAccount, type Link, links, money, referenceText, table, time } from '../kit/parts.ts'
-import { linkOf, page, queryText, readTypedAmounts, seeOther, uuidPattern } from '../kit/request.ts'
+import { linkOf, page, queryText, readTypedAmounts, seeOther } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { callOf, type Person, type Routes } from './request.ts'
 import { texts } from './texts/index.ts'
@@ -73,7 +74,7 @@ const creditorReferencePattern = /^rf\s?\d\s?\d/i
 /** Maximum payees with an alias whose payments the search also lists. */
 const ownersMax = 3
 
-export const findRoutes: Routes = ({ operate }, _withPerson, withMoney) => {
+export const findRoutes: Routes = ({ operate, withMoney }) => {
   type Request = Parameters<typeof callOf>[1]
   const search = async (request: Request, person: Person, text: string): Promise<readonly SearchResult[]> => {
     const call = callOf(person, request)

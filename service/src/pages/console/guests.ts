@@ -1,13 +1,13 @@
 /** Guest links: the list, the form that creates one, and the page that a guest opens first. */
 import { guestLinks as wire, type ResponseOf, emailCharsMax, nameCharsMax } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
-import { newId } from '../../kernel/index.ts'
+import { newId, uuidPattern } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 import { hiddenField, inputs, optionsOf, type Problems, type Values } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type ListRows, listPage } from '../kit/lists.ts'
 import { badge, apiCall, facts, time, type Tone } from '../kit/parts.ts'
-import { readDone, page, queryText, readForm, seeOther, pageStatus, uuidPattern } from '../kit/request.ts'
+import { readDone, page, queryText, readForm, seeOther, pageStatus } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import {
   callOf,
@@ -198,8 +198,8 @@ async function revoke({ operate }: Frame, request: PublicRequest, person: Person
   return seeOther('../guests?done=revoked')
 }
 
-export const guestRoutes: Routes = (frame, withPerson) => {
-  const route = placeRoutes(frame, withPerson, 'webhooks/guests')
+export const guestRoutes: Routes = (frame) => {
+  const route = placeRoutes(frame, frame.withPerson, 'webhooks/guests')
   return [
     route('GET', '', 'users:read', showList),
     route('POST', '', 'users:write', create),
@@ -209,7 +209,7 @@ export const guestRoutes: Routes = (frame, withPerson) => {
       path: '/console/guest',
       handle: async (request) => {
         const token = new URLSearchParams(request.query).get('token') ?? ''
-        const { link, partnerName } = await frame.guests.shown(token)
+        const { link, partnerName } = await frame.guestLinks.shown(token)
         return page(request, 200, openGuestPage(createView(frame, request), { ...link, token, partnerName }))
       },
     },
@@ -217,7 +217,7 @@ export const guestRoutes: Routes = (frame, withPerson) => {
       method: 'POST',
       path: '/console/guest',
       handle: async (request) => {
-        const token = await frame.guests.open(readForm(request)('token'), request.ip)
+        const token = await frame.guestLinks.open(readForm(request)('token'), request.ip)
         return seeOther('webhooks', sessionCookieFor(token))
       },
     },

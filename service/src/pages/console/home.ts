@@ -118,9 +118,9 @@ const plotsMax = 6
  * Lists approvals that the person may decide, which are for payouts that others created. A bulk counts as one, as in
  * the list.
  */
-async function listApprovals({ access, approvals }: Frame, caller: Caller) {
+async function listApprovals({ access, payouts }: Frame, caller: Caller) {
   const made = { notBy: await access.madeBy(caller) }
-  const found = await approvals.waitingApprovals(caller.partnerId, { made, afterId: null, rowsMax: waitingPerPage + 1 })
+  const found = await payouts.waitingApprovals(caller.partnerId, { made, afterId: null, rowsMax: waitingPerPage + 1 })
   return { data: found.slice(0, waitingPerPage), nextCursor: found.length > waitingPerPage ? 'more' : null }
 }
 
@@ -166,12 +166,12 @@ async function countWaiting(frame: Frame, person: Person, call: ReturnType<typeo
   ].flatMap(({ count, ...each }) => (count === undefined ? [] : [{ ...each, count }]))
 }
 
-export const homeRoutes: Routes = (frame, _withPerson, withMoney) => [
+export const homeRoutes: Routes = (frame) => [
   {
     method: 'GET',
     path: '/console/home',
     handle: (request) =>
-      withMoney(request, async (person) => {
+      frame.withMoney(request, async (person) => {
         const { operate, accounts } = frame
         const { caller, view } = person
         const call = callOf(person, request)

@@ -1,10 +1,9 @@
 /** The import and the download of payees: columns, and the effect of each row. */
 import { beneficiaries as wire, type PayeeAddress, type ResponseOf, selectForeign } from '@partner-payments/wire'
-import { ifFound, type PublicRequest } from '../../kernel/api/index.ts'
+import { ifFound, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { isUuid } from '../../kernel/index.ts'
 import { formatDomestic, readAmericanNumber, readBritishNumber, readSortCode } from '../../rails/index.ts'
 import type { BeneficiaryCreate, Beneficiary } from '../../parties/beneficiaries/index.ts'
-import { Refusal } from '../../kernel/api/index.ts'
 import type { FileColumns, FileRow } from '../kit/csv.ts'
 import { fill } from '../language.ts'
 import { refusalText } from './bulk-check-page.ts'
@@ -105,16 +104,16 @@ async function plan(
   person: Person,
   rows: readonly PayeeRow[],
 ): Promise<readonly PlannedRow<Column>[]> {
-  const { payees, operate } = frame
+  const { beneficiaries, operate } = frame
   const call = callOf(person, request)
   const { partnerId } = person.caller
   const owners = await readOwners(frame, request, person, rows)
   const [byId, byAccount] = await Promise.all([
-    payees.byTexts(
+    beneficiaries.byTexts(
       partnerId,
       rows.flatMap((row) => (isUuid(row.cells.id.toLowerCase()) ? [row.cells.id] : [])),
     ),
-    payees.atAccounts(partnerId, [...new Set(rows.map(accountKey).filter((account) => account !== ''))]),
+    beneficiaries.atAccounts(partnerId, [...new Set(rows.map(accountKey).filter((account) => account !== ''))]),
   ])
   const known = {
     byId: new Map(byId.map((payee) => [payee.id, payee])),
@@ -122,7 +121,7 @@ async function plan(
   }
   const found = rows.map((row) => matchPayee(row, known, owners))
   const create = rows.filter((_row, at) => found[at] === undefined)
-  const assessed = await payees.assess(create.map((row) => requestBody(row) as unknown as BeneficiaryCreate))
+  const assessed = await beneficiaries.assess(create.map((row) => requestBody(row) as unknown as BeneficiaryCreate))
   const refused = new Map(create.map((row, at) => [row, assessed[at]]))
   const first = new Map<string, number>()
   return rows.map((row, at): PlannedRow<Column> => {

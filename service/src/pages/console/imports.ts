@@ -213,9 +213,9 @@ async function readRows<Column extends string>(
 const namedLinesMax = 10
 
 export function importRoutes<Column extends string>(importer: Importer<Column>): Routes {
-  return (frame, _withPerson, withMoney): readonly PublicRoute[] => {
+  return (frame): readonly PublicRoute[] => {
     const { kind, place, permissions } = importer
-    const route = placeRoutes(frame, withMoney, place)
+    const route = placeRoutes(frame, frame.withMoney, place)
     const showNew = (request: PublicRequest, person: Person, problems: Problems = {}): PublicAnswer =>
       page(request, pageStatus(problems), newImportPage(person.view, { place, problems }))
     const show = async (request: PublicRequest, person: Person, problems: Problems = {}): Promise<PublicAnswer> => {

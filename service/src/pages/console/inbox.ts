@@ -1,6 +1,6 @@
 /** The inbox of a person, the settings for mails, and the links in mails, which open a page after the sign-in. */
 import { type PublicRequest, type PublicRoute, readCookie, Refusal, sessionCookie } from '../../kernel/api/index.ts'
-import { isUuid } from '../../kernel/index.ts'
+import { isUuid, uuidPattern } from '../../kernel/index.ts'
 import { type MailChoices, type InboxEntry, type Reader, mailFrequencies, zoneNames } from '../../inbox/index.ts'
 import { html, type Html } from '../html.ts'
 import { formPage, type Input, type Options, postButton, type Problems } from '../kit/forms.ts'
@@ -8,17 +8,7 @@ import { type ConsoleView, shell } from '../kit/frame.ts'
 import { consoleLanguages, consoleTexts } from '../kit/language.ts'
 import { pager, type PageLinks } from '../kit/lists.ts'
 import { badge, empty, heading, linkButton, message, table, time } from '../kit/parts.ts'
-import {
-  readId,
-  linkOf,
-  safeNextPath,
-  page,
-  readForm,
-  readQuery,
-  seeOther,
-  pageStatus,
-  uuidPattern,
-} from '../kit/request.ts'
+import { readId, linkOf, safeNextPath, page, readForm, readQuery, seeOther, pageStatus } from '../kit/request.ts'
 import { type Person, type Routes } from './request.ts'
 import { texts } from './texts/index.ts'
 
@@ -154,7 +144,7 @@ const inboxReader = ({ caller, user }: Person): Reader => ({
   role: user.role,
 })
 
-export const inboxRoutes: Routes = ({ inbox, members }, withPerson, withMoney) => {
+export const inboxRoutes: Routes = ({ inbox, members, withPerson, withMoney }) => {
   const show = async (request: PublicRequest, person: Person) => {
     const { view } = person
     const { cursor } = readQuery(request, ['cursor'])

@@ -1,11 +1,12 @@
 /** Late payments of a checkout session: the list, and the shop's decision to accept or return them. */
+import { uuidPattern } from '../../kernel/index.ts'
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
 import { confirmationDialog, dialogButton, type Problems } from '../kit/forms.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { badge, money, moneyText, section, table, time, type Tone } from '../kit/parts.ts'
-import { readId, seeOther, uuidPattern } from '../kit/request.ts'
+import { readId, seeOther } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { callOf, type Frame, type Person, problemsOf, textsWithRefusals } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'

@@ -326,7 +326,7 @@ function createForm(frame: Frame) {
   return { show, withBody, isLater: ({ payOn }: PayoutDraft) => payOn > today() }
 }
 
-export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
+export const newPayoutRoutes: Routes = (frame) => {
   const { operate } = frame
   const { show, withBody, isLater } = createForm(frame)
   const begin = (request: PublicRequest, person: Person): Promise<PublicAnswer> => {
@@ -411,7 +411,7 @@ export const newPayoutRoutes: Routes = (frame, _withPerson, withMoney) => {
         return askAgain(request, person, await judge(request, person, body, draft))
       }
     })
-  const route = placeRoutes(frame, withMoney, 'payouts')
+  const route = placeRoutes(frame, frame.withMoney, 'payouts')
   return [
     route('GET', '/new', 'payouts:write', (_frame, request, person) => begin(request, person)),
     route('POST', '/new/preview', 'payouts:write', (_frame, request, person) => preview(request, person)),

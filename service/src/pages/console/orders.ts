@@ -452,8 +452,8 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
   }
 }
 
-export const orderRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = placeRoutes(frame, withMoney, 'standing-orders')
+export const orderRoutes: Routes = (frame) => {
+  const route = placeRoutes(frame, frame.withMoney, 'standing-orders')
   /** Creates the route of a form on the page of an order. A refusal shows the page again. */
   const form = (
     name: string,

@@ -1,6 +1,5 @@
 /** The choice of a payee for a new payout or standing order, with a search. */
-import { nameCharsMax } from '@partner-payments/wire'
-import type { ResponseOf } from '@partner-payments/wire'
+import { nameCharsMax, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'

@@ -37,6 +37,7 @@ import {
   section,
   time,
   wordFor,
+  nameCheckTones,
 } from '../kit/parts.ts'
 import {
   readDone,
@@ -64,13 +65,11 @@ type Verification = {
   readonly answeredAt: Date
 }
 
-const tones = { Match: 'good', CloseMatch: 'warning', NoMatch: 'bad', NotPossible: 'neutral' } as const
-
 function verificationPart(view: ConsoleView, verification: Verification): Html {
   const p = texts[view.language].payments
   const { result, matchedName, reason, answeredAt } = verification
   return html`<div class="verification">
-    <p>${badge(tones[result], p.resultShort[result])}</p>
+    <p>${badge(nameCheckTones[result], p.resultShort[result])}</p>
     <p>${p.result[result]} ${reason !== undefined && wordFor(p.noAnswer, reason)}</p>
     ${facts([
       [p.matchedName, matchedName],
@@ -431,9 +430,9 @@ async function showOne(
   return page(request, pageStatus(problems), payeePage(person.view, shown))
 }
 
-export const payeeRoutes: Routes = (frame, _withPerson, withMoney) => {
+export const payeeRoutes: Routes = (frame) => {
   const { operate } = frame
-  const route = placeRoutes(frame, withMoney, 'payees')
+  const route = placeRoutes(frame, frame.withMoney, 'payees')
   /** Creates the route of a form on the page of a payee. A refusal shows the page again. */
   const form = (name: string, act: (request: PublicRequest, person: Person) => Promise<string>): PublicRoute =>
     route('POST', `/{id}/${name}`, 'beneficiaries:write', async (_frame, request, person) => {
@@ -449,8 +448,8 @@ export const payeeRoutes: Routes = (frame, _withPerson, withMoney) => {
     })
   return [
     route('GET', '', 'beneficiaries:read', showList),
-    ...importRoutes(payeeImporter)(frame, _withPerson, withMoney),
-    ...newPayeeRoutes(frame, _withPerson, withMoney),
+    ...importRoutes(payeeImporter)(frame),
+    ...newPayeeRoutes(frame),
     route('GET', '/{id}', 'beneficiaries:read', showOne),
     form('change', async (request, person) => {
       const given = readForm(request)
@@ -508,7 +507,7 @@ function accountFields({ account, currency }: Pick<PayeeDraft, 'account' | 'curr
 }
 
 /** The routes that create a payee: the form, the verification of the name, and the operation. */
-const newPayeeRoutes: Routes = (frame, _withPerson, withMoney) => {
+const newPayeeRoutes: Routes = (frame) => {
   const { operate } = frame
   const show = (request: PublicRequest, { view }: Person, draft: PayeeDraft, problems: Problems = {}): PublicAnswer =>
     page(request, pageStatus(problems), newPayeePage(view, draft, problems))
@@ -572,7 +571,7 @@ const newPayeeRoutes: Routes = (frame, _withPerson, withMoney) => {
       return refused(request, person, error)
     }
   }
-  const route = placeRoutes(frame, withMoney, 'payees/new')
+  const route = placeRoutes(frame, frame.withMoney, 'payees/new')
   return [
     route('GET', '', 'beneficiaries:write', (_frame, request, person) => {
       const { customerId = '' } = readQuery(request, ['customerId'])

@@ -1,8 +1,7 @@
 /** Parsing of typed amounts and days, and the targets of links after the sign-in. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { dayStart, linkOf, readAmount } from '../kit/request.ts'
-import { safeNextPath } from '../kit/request.ts'
+import { dayStart, linkOf, readAmount, safeNextPath } from '../kit/request.ts'
 
 test('an amount has two decimal places, and may have group separators only if it can be read in one way', () => {
   const read = ['1250', '12.5', ' 12,50 ', '0', '0.01', '1.250,00', '1,250.00', '7.500.000,5'].map(readAmount)

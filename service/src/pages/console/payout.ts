@@ -316,7 +316,7 @@ const againHref = ({ root }: ConsoleView, { status, rail, beneficiaryId, amount,
 
 const doneForms = ['created', 'approved', 'rejected', 'cancelled', 'recallRequested', 'noteSaved'] as const
 
-export const payoutRoutes: Routes = (frame, _withPerson, withMoney) => {
+export const payoutRoutes: Routes = (frame) => {
   const { operate } = frame
   const cancel = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const id = request.params['id'] ?? ''
@@ -357,7 +357,7 @@ export const payoutRoutes: Routes = (frame, _withPerson, withMoney) => {
     }
     return seeOther(`../${id}?done=noteSaved`)
   }
-  const route = placeRoutes(frame, withMoney, 'payouts')
+  const route = placeRoutes(frame, frame.withMoney, 'payouts')
   return [
     route('GET', '/{id}', 'payouts:read', showOne),
     route('GET', '/{id}/confirmation.pdf', 'payouts:read', sendConfirmation),

@@ -270,7 +270,7 @@ function exportList({ operate }: Frame, request: PublicRequest, person: Person):
  * pages.
  */
 async function showWaiting(
-  { access, approvals, bulks }: Frame,
+  { access, payouts, bulkPayouts }: Frame,
   request: PublicRequest,
   { view, caller }: Person,
   tab: WaitingTab,
@@ -280,10 +280,10 @@ async function showWaiting(
   const { partnerId, serviceAccountId } = caller
   const notBy = tab === 'mine' ? await access.madeBy(caller) : []
   const made = { waiting: 'any', made: { by: serviceAccountId }, mine: { notBy } } as const
-  const found = await approvals.waitingApprovals(partnerId, { made: made[tab], afterId, rowsMax: waitingPerPage + 1 })
+  const found = await payouts.waitingApprovals(partnerId, { made: made[tab], afterId, rowsMax: waitingPerPage + 1 })
   const rows = found.slice(0, waitingPerPage)
   const bulkIds = rows.filter(({ kind }) => kind === 'bulk').map(({ id }) => id)
-  const names = await bulks.names(partnerId, bulkIds)
+  const names = await bulkPayouts.names(partnerId, bulkIds)
   const last = found.length > waitingPerPage ? rows.at(-1) : undefined
   const shown = {
     rows: rows.map((row) => waitingRow(row, names)),
@@ -313,9 +313,9 @@ function waitingRow(row: WaitingApproval, names: ReadonlyMap<string, string>): W
   return { ...common, kind: 'payout', payee, payeeAccount, ...named, totals: [moneyOf(row.payout)] }
 }
 
-export const payoutListRoutes: Routes = (frame, _withPerson, withMoney) => [
-  placeRoutes(frame, withMoney, 'payouts')('GET', '', 'payouts:read', showList),
-  placeRoutes(frame, withMoney, 'exports')('GET', '/payouts.csv', 'payouts:read', exportList),
+export const payoutListRoutes: Routes = (frame) => [
+  placeRoutes(frame, frame.withMoney, 'payouts')('GET', '', 'payouts:read', showList),
+  placeRoutes(frame, frame.withMoney, 'exports')('GET', '/payouts.csv', 'payouts:read', exportList),
 ]
 
 export const payoutRow = ({ id, reference, userReference, status, currency, ...payout }: Payout) => ({

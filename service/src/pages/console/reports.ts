@@ -363,8 +363,8 @@ async function createSchedule({ operate }: Frame, request: PublicRequest, person
   }
 }
 
-export const reportRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = placeRoutes(frame, withMoney, 'reports')
+export const reportRoutes: Routes = (frame) => {
+  const route = placeRoutes(frame, frame.withMoney, 'reports')
   return [
     route('GET', '', 'reports:read', showList),
     route('GET', '/new', 'reports:write', (_frame, request, person) =>

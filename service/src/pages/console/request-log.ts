@@ -491,8 +491,8 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
   return page(request, 200, requestPage(view, shown))
 }
 
-export const requestLogRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = placeRoutes(frame, withMoney, 'requests')
+export const requestLogRoutes: Routes = (frame) => {
+  const route = placeRoutes(frame, frame.withMoney, 'requests')
   return [
     route('GET', '', 'users:read', showList),
     route('GET', '/problems', 'users:read', showProblems),

@@ -60,7 +60,7 @@ import { type ConsoleTexts, texts } from './texts/index.ts'
 
 export type ConsoleDeps = {
   readonly members: Members
-  readonly guests: Pick<GuestLinks, 'shown' | 'open' | 'guest' | 'leave'>
+  readonly guestLinks: Pick<GuestLinks, 'shown' | 'open' | 'guest' | 'leave'>
   readonly savedViews: SavedViews
   readonly inbox: Omit<Inbox, 'spreadStep' | 'mailStep' | 'retain'>
   /**
@@ -70,16 +70,13 @@ export type ConsoleDeps = {
   readonly access: { readonly madeBy: (caller: Caller) => Promise<readonly string[]> }
   readonly uploads: Uploads
   readonly customers: Pick<Customers, 'assess'>
-  readonly payees: Pick<Beneficiaries, 'assess' | 'atAccounts' | 'byTexts'>
-  readonly bulks: Pick<BulkPayouts, 'check' | 'idByKey' | 'names'>
+  readonly beneficiaries: Pick<Beneficiaries, 'assess' | 'atAccounts' | 'byTexts'>
+  readonly bulkPayouts: Pick<BulkPayouts, 'check' | 'idByKey' | 'names' | 'snapshot'>
   readonly firstAdmin: Pick<FirstAdmin, 'partnerOf' | 'invitationOf'>
   readonly signIn: Pick<SignIn, 'passkeyOptions' | 'sessions' | 'end' | 'endOthers' | 'rotate' | 'forms'> &
     Confirmations
-  readonly approvals: Pick<Payouts, 'snapshot' | 'waitingApprovals'> & {
-    readonly snapshotOfBulk: BulkPayouts['snapshot']
-  }
   readonly accounts: Pick<Accounts, 'dailyBalances'>
-  readonly payouts: Pick<Payouts, 'feesOf'>
+  readonly payouts: Pick<Payouts, 'feesOf' | 'snapshot' | 'waitingApprovals'>
   readonly audit: Pick<Audit, 'makerOfThing' | 'lastOnThing'>
   readonly factors: Factors
   readonly operate: Operate
@@ -92,12 +89,15 @@ export type ConsoleDeps = {
 }
 
 /** The dependencies of the pages, and the file names of their assets. */
-export type Frame = Omit<ConsoleDeps, 'brand'> & Pick<Assets, 'css' | 'js' | 'brand'>
+type BareFrame = Omit<ConsoleDeps, 'brand'> & Pick<Assets, 'css' | 'js' | 'brand'>
+
+/** `withMoney` is for pages with money or customers: after five idle minutes the person signs in again. */
+export type Frame = BareFrame & { readonly withPerson: WithPerson; readonly withMoney: WithPerson }
 
 /** Returns the relative path to the root of the pages. `/console/home` is one level below it. */
 const rootPath = (path: string): string => '../'.repeat(Math.max(0, path.split('/').length - 3))
 
-export function createView({ sandbox, css, js, brand }: Frame, request: PublicRequest): ConsoleView {
+export function createView({ sandbox, css, js, brand }: BareFrame, request: PublicRequest): ConsoleView {
   const root = rootPath(request.path)
   return { ...readPreferences(request, root), sandbox, root, css, js, brand }
 }
@@ -116,12 +116,12 @@ export type AnswerAs<P extends Visitor> = (
 export type WithPerson = AnswerAs<Person>
 
 /** `money`: a person whose session is idle must sign in again. */
-export function createWithPerson(frame: Frame, shows: 'money' | 'settings'): WithPerson {
+export function createWithPerson(frame: BareFrame, shows: 'money' | 'settings'): WithPerson {
   return async (request, answer) => {
     const token = readCookie(request.headers['cookie'], sessionCookie)
     const by = isPollingRequest(request) ? 'page' : 'person'
     const signed = token === undefined ? undefined : await frame.members.signedIn(token, by)
-    if (signed === undefined && token !== undefined && (await frame.guests.guest(token)) !== undefined)
+    if (signed === undefined && token !== undefined && (await frame.guestLinks.guest(token)) !== undefined)
       return notForGuests(frame, request)
     if (signed === undefined || (shows === 'money' && signed.session.rested)) return leadToSignIn(request)
     const { user, partnerName, support } = signed
@@ -143,7 +143,7 @@ export function createWithPerson(frame: Frame, shows: 'money' | 'settings'): Wit
 
 /** Reads the saved views if the request is for a list. */
 async function readSavedViews(
-  { savedViews }: Frame,
+  { savedViews }: BareFrame,
   { path, query }: PublicRequest,
   signed: SignedInUser,
   view: ConsoleView,
@@ -157,7 +157,7 @@ async function readSavedViews(
 export function createWithVisitor(frame: Frame, withPerson: WithPerson): AnswerAs<Visitor> {
   return async (request, answer) => {
     const token = readCookie(request.headers['cookie'], sessionCookie)
-    const guest = token === undefined ? undefined : await frame.guests.guest(token)
+    const guest = token === undefined ? undefined : await frame.guestLinks.guest(token)
     if (guest === undefined) return withPerson(request, answer)
     const { caller, link, partnerName } = guest
     const view = createView(frame, request)
@@ -168,7 +168,7 @@ export function createWithVisitor(frame: Frame, withPerson: WithPerson): AnswerA
   }
 }
 
-function notForGuests(frame: Frame, request: PublicRequest): PublicAnswer {
+function notForGuests(frame: BareFrame, request: PublicRequest): PublicAnswer {
   const view = createView(frame, request)
   const g = texts[view.language].guests
   const action = { href: `${view.root}webhooks`, label: g.toWebhooks }
@@ -203,10 +203,7 @@ export const signedInCookies = (token: string, { device }: { readonly device: st
   deviceCookieFor(device),
 ]
 
-export type GuestPages = (frame: Frame, withVisitor: AnswerAs<Visitor>) => readonly PublicRoute[]
-
-/** `withMoney` is for pages with money or customers: after five idle minutes the person signs in again. */
-export type Routes = (frame: Frame, withPerson: WithPerson, withMoney: WithPerson) => readonly PublicRoute[]
+export type Routes = (frame: Frame) => readonly PublicRoute[]
 
 export const callOf = ({ caller }: Pick<Visitor, 'caller'>, { requestId, ip }: PublicRequest) => ({
   caller,

@@ -1,7 +1,8 @@
 /** The forms that save, rename and delete a view of a list. */
+import { uuidPattern } from '../../kernel/index.ts'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import type { ConsoleView } from '../kit/frame.ts'
-import { type Form, page, readForm, seeOther, uuidPattern } from '../kit/request.ts'
+import { type Form, page, readForm, seeOther } from '../kit/request.ts'
 import type { Person, Routes } from './request.ts'
 import { readFilters, refusedViewPage, savedPages } from './saved-views.ts'
 import { texts } from './texts/index.ts'
@@ -17,7 +18,7 @@ function refusalText({ language }: ConsoleView, error: unknown): string {
 
 const readChangedView = (given: Form) => ({ id: given('id'), name: given('name') })
 
-export const savedViewRoutes: Routes = ({ savedViews }, withPerson) => {
+export const savedViewRoutes: Routes = ({ savedViews, withPerson }) => {
   const refuse = (
     request: PublicRequest,
     { view }: Person,

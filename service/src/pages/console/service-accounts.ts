@@ -477,12 +477,12 @@ async function revoke({ operate }: Frame, request: PublicRequest, person: Person
   return seeOther(`../${readId(request)}?done=revokedNow`)
 }
 
-export const serviceAccountRoutes: Routes = (frame, withPerson) => {
-  const route = placeRoutes(frame, withPerson, 'service-accounts')
+export const serviceAccountRoutes: Routes = (frame) => {
+  const route = placeRoutes(frame, frame.withPerson, 'service-accounts')
   type Act = (request: PublicRequest, person: Person) => PublicAnswer | Promise<PublicAnswer>
   /** Runs the action if the sign-in is recent. Otherwise the person must sign in again. */
   const recent = (msMax: number, asked: string | undefined, act: Act) =>
-    withPermission(withPerson, 'users:write', async (request, person) =>
+    withPermission(frame.withPerson, 'users:write', async (request, person) =>
       frame.clock.now().getTime() - person.session.createdAt.getTime() < msMax
         ? act(request, person)
         : signInAgain(request, asked),

@@ -2,6 +2,7 @@
  * Signing in: with a passkey, a password or a provider, and the sessions in which staff view the console of the
  * partner.
  */
+import { uuidPattern } from '../../kernel/index.ts'
 import { emailCharsMax } from '@partner-payments/wire'
 import {
   partnerCookie,
@@ -27,7 +28,6 @@ import {
   passwordCharsMax,
   readForm,
   seeOther,
-  uuidPattern,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import {
@@ -352,8 +352,8 @@ const signOutRoute = (frame: Frame): PublicRoute => ({
     const signed = token === undefined ? undefined : await frame.members.signedIn(token)
     if (signed?.support) await frame.members.endSupport(signed.support, readClient(request))
     else if (signed) await frame.signIn.end(signed.session.partnerId, signed.user.id, signed.session.id)
-    const guest = token === undefined || signed ? undefined : await frame.guests.guest(token)
-    if (guest) await frame.guests.leave(guest, request.ip)
+    const guest = token === undefined || signed ? undefined : await frame.guestLinks.guest(token)
+    if (guest) await frame.guestLinks.leave(guest, request.ip)
     return seeOther('sign-in', clearedSessionCookie)
   },
 })

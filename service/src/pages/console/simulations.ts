@@ -267,8 +267,8 @@ async function run({ operate }: Frame, request: PublicRequest, person: Person): 
   }
 }
 
-export const simulationRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = placeRoutes(frame, withMoney, 'simulations')
+export const simulationRoutes: Routes = (frame) => {
+  const route = placeRoutes(frame, frame.withMoney, 'simulations')
   return [
     route('GET', '', 'simulations:write', (_frame, request, { view }) => page(request, 200, simulationsPage(view))),
     route('GET', '/{name}', 'simulations:write', (_frame, request, person) =>

@@ -34,7 +34,7 @@ import { payoutRoutes } from './payout.ts'
 import { payoutListRoutes } from './payouts.ts'
 import { reportRoutes } from './reports.ts'
 import { requestLogRoutes } from './request-log.ts'
-import { type ConsoleDeps, createWithPerson, createWithVisitor, type Frame, createView } from './request.ts'
+import { type ConsoleDeps, createWithPerson, type Frame, createView, type Routes } from './request.ts'
 import { savedViewRoutes } from './saved-view-routes.ts'
 import { serviceAccountRoutes } from './service-accounts.ts'
 import { refusingSupport, signInRoutes, supportRoutes } from './sign-in.ts'
@@ -47,7 +47,12 @@ import { webhookRoutes } from './webhooks.ts'
 
 export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> {
   const assets = await readAssets(new URL('../browser/', import.meta.url), 'console', deps.brand)
-  const frame: Frame = { ...deps, css: assets.css, js: assets.js, brand: assets.brand }
+  const bare = { ...deps, css: assets.css, js: assets.js, brand: assets.brand }
+  const frame: Frame = {
+    ...bare,
+    withPerson: createWithPerson(bare, 'settings'),
+    withMoney: createWithPerson(bare, 'money'),
+  }
   return {
     routes: [
       { method: 'GET', path: '/console', handle: () => seeOther('console/home') },
@@ -86,7 +91,7 @@ const keptSite = (frame: Frame): Parameters<typeof withKeptForms>[0] => ({
   forms: frame.signIn.forms,
   tokenOf: ({ headers }) => readCookie(headers['cookie'], sessionCookie),
   viewOf: (request) => createView(frame, request),
-  asPerson: (request, answer) => createWithPerson(frame, 'money')(request, ({ view }) => answer(view)),
+  asPerson: (request, answer) => frame.withMoney(request, ({ view }) => answer(view)),
   notKept: {
     '/console/account/passkey': 'it has no field but the answer of a passkey',
     '/console/account/password': 'it has no field but a password and a code',
@@ -102,41 +107,37 @@ const keptSite = (frame: Frame): Parameters<typeof withKeptForms>[0] => ({
 })
 
 /** Lists the routes for people who are signed in. */
-function personRoutes(frame: Frame): readonly PublicRoute[] {
-  const people = [createWithPerson(frame, 'settings'), createWithPerson(frame, 'money')] as const
-  const [withPerson, withMoney] = people
-  return [
-    ...homeRoutes(frame, ...people),
-    ...inboxRoutes(frame, ...people),
-    ...transactionRoutes(frame, ...people),
-    ...payoutListRoutes(frame, ...people),
-    ...payoutRoutes(frame, ...people),
-    ...newPayoutRoutes(frame, ...people),
-    ...bulkRoutes(frame, ...people),
-    ...orderRoutes(frame, ...people),
-    ...payeeRoutes(frame, ...people),
-    ...customerRoutes(frame, ...people),
-    ...appearanceRoutes(frame, ...people),
-    ...checkoutRoutes(frame, ...people),
-    ...exchangeRoutes(frame, ...people),
-    ...walletRoutes(frame, ...people),
-    ...reportRoutes(frame, ...people),
-    ...eventRoutes(frame, createWithVisitor(frame, withMoney)),
-    ...webhookRoutes(frame, createWithVisitor(frame, withPerson)),
-    ...guestRoutes(frame, ...people),
-    ...requestLogRoutes(frame, ...people),
-    ...teamRoutes(frame, ...people),
-    ...ssoRoutes(frame, ...people),
-    ...serviceAccountRoutes(frame, ...people),
-    ...auditRoutes(frame, ...people),
-    ...accountRoutes(frame, ...people),
-    ...approvalRoutes(frame, ...people),
-    ...findRoutes(frame, ...people),
-    ...savedViewRoutes(frame, ...people),
-    ...sessionRoutes(frame, ...people),
-    ...(frame.sandbox ? [designRoute(frame), ...simulationRoutes(frame, ...people)] : []),
-  ]
-}
+const personRoutes: Routes = (frame) => [
+  ...homeRoutes(frame),
+  ...inboxRoutes(frame),
+  ...transactionRoutes(frame),
+  ...payoutListRoutes(frame),
+  ...payoutRoutes(frame),
+  ...newPayoutRoutes(frame),
+  ...bulkRoutes(frame),
+  ...orderRoutes(frame),
+  ...payeeRoutes(frame),
+  ...customerRoutes(frame),
+  ...appearanceRoutes(frame),
+  ...checkoutRoutes(frame),
+  ...exchangeRoutes(frame),
+  ...walletRoutes(frame),
+  ...reportRoutes(frame),
+  ...eventRoutes(frame),
+  ...webhookRoutes(frame),
+  ...guestRoutes(frame),
+  ...requestLogRoutes(frame),
+  ...teamRoutes(frame),
+  ...ssoRoutes(frame),
+  ...serviceAccountRoutes(frame),
+  ...auditRoutes(frame),
+  ...accountRoutes(frame),
+  ...approvalRoutes(frame),
+  ...findRoutes(frame),
+  ...savedViewRoutes(frame),
+  ...sessionRoutes(frame),
+  ...(frame.sandbox ? [designRoute(frame), ...simulationRoutes(frame)] : []),
+]
 
 const assetRoute = (assets: Assets, frame: Frame): PublicRoute => ({
   method: 'GET',

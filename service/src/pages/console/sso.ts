@@ -1,4 +1,5 @@
 /** The settings of single sign-on of a partner. */
+import { uuidPattern } from '../../kernel/index.ts'
 import type { ResponseOf } from '@partner-payments/wire'
 import {
   ifFound,
@@ -15,16 +16,7 @@ import { html, type Html } from '../html.ts'
 import { confirmedForm, hiddenField, type Input, inputs } from '../kit/forms.ts'
 import { consoleMessage, type ConsoleView, type RoleName, shell } from '../kit/frame.ts'
 import { facts, message, time, copyableText } from '../kit/parts.ts'
-import {
-  readBrowser,
-  readDone,
-  type Form,
-  safeNextPath,
-  page,
-  readForm,
-  seeOther,
-  uuidPattern,
-} from '../kit/request.ts'
+import { readBrowser, readDone, type Form, safeNextPath, page, readForm, seeOther } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import {
   callOf,
@@ -228,14 +220,11 @@ function removal(view: ConsoleView): Html {
   })
 }
 
-export const ssoRoutes: Routes = (frame, withPerson) => [
-  ...providerRoutes(frame, withPerson),
-  ...settingRoutes(frame, withPerson),
-]
+export const ssoRoutes: Routes = (frame) => [...providerRoutes(frame), ...settingRoutes(frame)]
 
 const isRecent = ({ clock }: Frame, { session }: Person): boolean => isRecentSignIn(session.createdAt, clock.now())
 
-function providerRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonly PublicRoute[] {
+function providerRoutes(frame: Frame): readonly PublicRoute[] {
   const { singleSignOn } = frame.members
   const tried = async (request: PublicRequest, work: () => Promise<PublicAnswer>): Promise<PublicAnswer> => {
     try {
@@ -273,7 +262,7 @@ function providerRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readon
       path: '/console/account/sso',
       callsChosenHost: true,
       handle: (request) =>
-        withPerson(request, (person) =>
+        frame.withPerson(request, (person) =>
           isRecent(frame, person)
             ? tried(request, async () =>
                 leadToProvider(request, person.view, await singleSignOn.begin({ kind: 'connect', signed: person })),
@@ -309,7 +298,7 @@ function providerRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readon
 
 type SsoSettings = ResponseOf<'getSingleSignOn'>
 
-function settingRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonly PublicRoute[] {
+function settingRoutes(frame: Frame): readonly PublicRoute[] {
   const { operate } = frame
   const { singleSignOn } = frame.members
   const show = async (request: PublicRequest, person: Person, errors?: Readonly<Record<string, string>>) => {
@@ -339,7 +328,7 @@ function settingRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonl
     path: `/console/team/single-sign-on${path}`,
     ...(path === '/domain' && { callsChosenHost: true }),
     handle: (request) =>
-      withPerson(request, async (person) => {
+      frame.withPerson(request, async (person) => {
         if (!isRecent(frame, person)) return signInAgain(request, 'team/single-sign-on')
         try {
           await act(readForm(request), callOf(person, request), person)
@@ -355,7 +344,7 @@ function settingRoutes(frame: Frame, withPerson: Parameters<Routes>[1]): readonl
     {
       method: 'GET',
       path: '/console/team/single-sign-on',
-      handle: (request) => withPerson(request, (person) => show(request, person)),
+      handle: (request) => frame.withPerson(request, (person) => show(request, person)),
     },
     form('', 'saved', (field, call) => operate('setSingleSignOn', { ...call, body: settingsBody(field) })),
     form('/domain', 'proved', (_field, call) => operate('proveSingleSignOnDomain', call)),

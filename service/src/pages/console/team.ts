@@ -1,4 +1,5 @@
 /** The team: members, invitations, roles, and the forms that change them. */
+import { uuidPattern } from '../../kernel/index.ts'
 import {
   permissions,
   type ResponseOf,
@@ -22,17 +23,7 @@ import {
 } from '../kit/forms.ts'
 import { type ConsoleView, type RoleName, roleText, shell } from '../kit/frame.ts'
 import { badge, message, table, time } from '../kit/parts.ts'
-import {
-  readClient,
-  readDone,
-  refusalTexts,
-  type Form,
-  page,
-  readForm,
-  seeOther,
-  uuidPattern,
-  readValues,
-} from '../kit/request.ts'
+import { readClient, readDone, refusalTexts, type Form, page, readForm, seeOther, readValues } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { callOf, type Frame, may, type Person, type Routes, signInAgain } from './request.ts'
 
@@ -292,8 +283,8 @@ type ShowTeam = (
   errors?: Readonly<Record<string, string>>,
 ) => Promise<PublicAnswer>
 
-export const teamRoutes: Routes = (frame, withPerson) => {
-  const { operate } = frame
+export const teamRoutes: Routes = (frame) => {
+  const { operate, withPerson } = frame
   const show: ShowTeam = async (request, person, errors) => {
     const call = callOf(person, request)
     const query = new URLSearchParams(request.query)

@@ -406,7 +406,7 @@ export const bankReasonText = (
 const eventsHrefFor = ({ view, caller }: Person, reference: string): string | undefined =>
   caller.permissions.includes('webhooks:read') ? linkOf(`${view.root}events`, { reference }) : undefined
 
-export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
+export const transactionRoutes: Routes = (frame) => {
   const { operate } = frame
   const showList = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const { view } = person
@@ -463,10 +463,10 @@ export const transactionRoutes: Routes = (frame, _withPerson, withMoney) => {
     }
     return page(request, 200, transactionPage(view, shown))
   }
-  const route = placeRoutes(frame, withMoney, 'transactions')
+  const route = placeRoutes(frame, frame.withMoney, 'transactions')
   return [
     route('GET', '', 'transactions:read', showList),
-    placeRoutes(frame, withMoney, 'exports')(
+    placeRoutes(frame, frame.withMoney, 'exports')(
       'GET',
       '/transactions.csv',
       'transactions:read',

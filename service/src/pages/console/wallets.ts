@@ -207,8 +207,8 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
   }
 }
 
-export const walletRoutes: Routes = (frame, _withPerson, withMoney) => {
-  const route = placeRoutes(frame, withMoney, 'wallets')
+export const walletRoutes: Routes = (frame) => {
+  const route = placeRoutes(frame, frame.withMoney, 'wallets')
   return [
     route('GET', '', 'wallets:read', showList),
     route('GET', '/new', 'wallets:write', (_frame, request, person) =>

@@ -1,7 +1,7 @@
 /** Webhook endpoints: the list, the form that creates one, and the page of an endpoint with its deliveries. */
 import { type ResponseOf, subscriptionField, webhooks, urlCharsMax } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
-import { newId } from '../../kernel/index.ts'
+import { newId, uuidPattern } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 import {
   confirmationDialog,
@@ -30,7 +30,6 @@ import {
   readQuery,
   seeOther,
   pageStatus,
-  uuidPattern,
   readValues,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
@@ -38,7 +37,7 @@ import { type CreatorFact, readCreatorFact, creatorFacts } from './creator.ts'
 import {
   callOf,
   type Frame,
-  type GuestPages,
+  type Routes,
   readPage,
   may,
   problemsOf,
@@ -46,6 +45,7 @@ import {
   placeRoutes,
   textsWithRefusals,
   type Visitor,
+  createWithVisitor,
 } from './request.ts'
 import { texts } from './texts/index.ts'
 
@@ -499,9 +499,9 @@ async function rotate({ operate }: Frame, request: PublicRequest, person: Visito
   return page(request, 200, secretPage(person.view, { id, url, secret }))
 }
 
-export const webhookRoutes: GuestPages = (frame, withVisitor) => {
+export const webhookRoutes: Routes = (frame) => {
   const { operate } = frame
-  const route = placeRoutes(frame, withVisitor, 'webhooks')
+  const route = placeRoutes(frame, createWithVisitor(frame, frame.withPerson), 'webhooks')
   type Act = (request: PublicRequest, person: Visitor) => Promise<PublicAnswer>
   /** Creates the route of a form on the page of an endpoint. A refusal shows the page again. */
   const form = (name: string, act: Act): PublicRoute =>

@@ -2,10 +2,11 @@
  * Actions of staff: a form for each command that changes something, built from its declaration. Afterwards the previous
  * page shows a message about the result. A secret is shown once.
  */
+import { uuidPattern } from '../../kernel/index.ts'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { facts, freeText, linkButton, message, time, copyableText } from '../kit/parts.ts'
 import { hiddenField } from '../kit/forms.ts'
-import { linkOf, page, readForm, seeOther, uuidPattern } from '../kit/request.ts'
+import { linkOf, page, readForm, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { commandFields, commandRoute, noteField, type RefusedForm } from './forms.ts'

@@ -11,11 +11,10 @@ import {
   dispositionsOf,
   readCaseReport,
 } from '../../cases/index.ts'
-import { amountText } from '../../kernel/index.ts'
+import { amountText, uuidPattern } from '../../kernel/index.ts'
 import { screenedParties } from '../../payouts/index.ts'
 import { type Deciders, kindsDecidedBy, type SignedInStaff } from '../../people/staff/index.ts'
-import { linkOf, page, readForm, seeOther, uuidPattern } from '../kit/request.ts'
-import type { Form } from '../kit/request.ts'
+import { linkOf, page, readForm, seeOther, type Form } from '../kit/request.ts'
 import type { Html } from '../html.ts'
 import { casePage, type CaseShown, type CaseStep, caseSteps, type AlertPayouts } from './case-page.ts'
 import {
@@ -240,8 +239,9 @@ function readFilters({ query }: PublicRequest, decidable: readonly CaseKind[]) {
 
 const isCaseKind = (kind: string): kind is CaseKind => (caseKinds as readonly string[]).includes(kind)
 
-const queueRoute = (frame: DeskFrame, look = createWaitingCache(frame)): PublicRoute =>
-  staffRoute(frame, 'queue', 'GET', '/queue', async (request, { view, signed }) => {
+function queueRoute(frame: DeskFrame): PublicRoute {
+  const look = createWaitingCache(frame)
+  return staffRoute(frame, 'queue', 'GET', '/queue', async (request, { view, signed }) => {
     const { access, clock, db, cases, staff } = frame
     const deciders = await staff.deciders(db)
     const wanted = readFilters(request, kindsDecidedBy(deciders, signed.account.role).filter(isCaseKind))
@@ -273,6 +273,7 @@ const queueRoute = (frame: DeskFrame, look = createWaitingCache(frame)): PublicR
     })
     return page(request, 200, body)
   })
+}
 
 const proposedAction = ({ proposal }: CaseRow): CaseAction | undefined =>
   proposal === null ? undefined : ownJson<Proposal>(proposal).action

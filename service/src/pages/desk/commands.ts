@@ -1,4 +1,5 @@
 /** The sign-in for commands, and the changes that await a second person. */
+import { uuidPattern } from '../../kernel/index.ts'
 import { ownJson } from '@partner-payments/wire'
 import {
   ifFound,
@@ -12,7 +13,7 @@ import { describeDevice } from '../../people/sign-in/index.ts'
 import type { SignedInStaff, StaffChange } from '../../people/staff/index.ts'
 import { confirmationDialog, field, hiddenField, dialogButton, postButton } from '../kit/forms.ts'
 import { badge, browserName, apiCall, empty, freeText, message, table, time } from '../kit/parts.ts'
-import { page, readForm, seeOther, uuidPattern } from '../kit/request.ts'
+import { page, readForm, seeOther } from '../kit/request.ts'
 import { connectionPart } from '../console/sign-in.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'

@@ -1,7 +1,7 @@
 /** The pages of bank files: the list, and the contents and state of each file. */
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { type CaseKind, operatorPartnerId } from '../../cases/index.ts'
-import { amountText, isCurrency } from '../../kernel/index.ts'
+import { amountText, isCurrency, uuidPattern } from '../../kernel/index.ts'
 import {
   type BankFile,
   type BankFileDetails,
@@ -27,7 +27,7 @@ import {
 } from '../kit/parts.ts'
 import { hiddenField, select } from '../kit/forms.ts'
 import { filters, pager } from '../kit/lists.ts'
-import { type Form, page, seeOther, uuidPattern } from '../kit/request.ts'
+import { type Form, page, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'

@@ -1,7 +1,17 @@
 /** The search across partners. Every role of staff may search. The operator's audit log records what each search found. */
 import type { PublicRoute } from '../../kernel/api/index.ts'
 import type { CaseKind, CaseRow } from '../../cases/index.ts'
-import { amountText, currencies, type Currency, dayMs, isCurrency, isUuid, type Minor } from '../../kernel/index.ts'
+import {
+  amountText,
+  currencies,
+  type Currency,
+  dayMs,
+  isCurrency,
+  isUuid,
+  type Minor,
+  type RowKey,
+  type Money,
+} from '../../kernel/index.ts'
 import type { HeldPayee } from '../../parties/beneficiaries/index.ts'
 import type { Deposit } from '../../deposits/index.ts'
 import { instructionIdOf, type Payouts } from '../../payouts/index.ts'
@@ -10,7 +20,7 @@ import type { Tx } from '../../postgres/index.ts'
 import { type BankFile, isIban } from '../../rails/index.ts'
 import { account, empty, freeText, identifier, message, money, payoutBadge, time, wordFor } from '../kit/parts.ts'
 import { field, hiddenField } from '../kit/forms.ts'
-import { page, readForm } from '../kit/request.ts'
+import { page, readForm, currencySigns } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
@@ -46,20 +56,19 @@ type SearchQuery =
   | { readonly by: 'text'; readonly text: string }
   | {
       readonly by: 'money'
-      readonly money: { readonly currency: Currency; readonly amount: Minor }
+      readonly money: Money
       /** Start and end of a day in UTC. Both null for any day. */
       readonly from: Date | null
       readonly before: Date | null
     }
 
 const moneyForm = /^([\d.,'’]*\d) ([A-Z]{3,4})(?: (\d{4}-\d\d-\d\d))?$/
-const signs: Readonly<Record<string, string>> = { '€': 'EUR', '£': 'GBP', $: 'USD' }
 
 /** Replaces a currency sign with its code after the amount, and a day such as `24.11.2026` with `2026-11-24`. */
 const normalizeMoney = (text: string): string =>
   text
     .replace(/^([€£$]) ?([\d.,'’]+)/, '$2 $1')
-    .replace(/(?<=\d) ?([€£$])/, (_all, sign: string) => ` ${signs[sign] ?? ''}`)
+    .replace(/(?<=\d) ?([€£$])/, (_all, sign: string) => ` ${currencySigns[sign] ?? ''}`)
     .replace(
       / (\d{1,2})\.(\d{1,2})\.(\d{4})$/,
       (_all, day: string, month: string, year: string) => ` ${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`,
@@ -107,7 +116,7 @@ type PayoutMatch = NamedPartner & {
   readonly reference: string
   readonly endToEndId: string
   readonly status: string
-  readonly money: { readonly currency: Currency; readonly amount: Minor }
+  readonly money: Money
   readonly createdAt: Date
   /** The oldest open case about the payout. Null if none is open. */
   readonly caseId: string | null
@@ -124,7 +133,7 @@ type DepositMatch = NamedPartner & {
   readonly id: string
   readonly reference: string
   readonly status: string
-  readonly money: { readonly currency: Currency; readonly amount: Minor }
+  readonly money: Money
   readonly createdAt: Date
   /** The customer who is paid. Null if the partner is paid. */
   readonly customerId: string | null
@@ -510,7 +519,7 @@ export function findRoutes(frame: DeskFrame): readonly PublicRoute[] {
       const question = readSearch(typed)
       if (question === undefined) return page(request, 400, findPage(view, { typed, isRefused: true }))
       const found = await search(frame, question)
-      const idOf = ({ partnerId, id }: { readonly partnerId: string; readonly id: string }) => `${partnerId}/${id}`
+      const idOf = ({ partnerId, id }: RowKey) => `${partnerId}/${id}`
       await frame.staff.recordSearch(signed, {
         by: question.by,
         payouts: found.payouts.map(idOf),

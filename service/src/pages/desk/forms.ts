@@ -2,12 +2,13 @@
  * Forms of commands. Their fields are generated from the declaration of the command, and each form runs it for the
  * person.
  */
+import { uuidPattern } from '../../kernel/index.ts'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { permissions } from '@partner-payments/wire'
 import { boxes, field, select } from '../kit/forms.ts'
 import { permissionFields } from '../console/permission-fields.ts'
 import type { Tone } from '../kit/parts.ts'
-import { type Form, readForm, seeOther, uuidPattern } from '../kit/request.ts'
+import { type Form, readForm, seeOther } from '../kit/request.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'

@@ -1,9 +1,9 @@
 /** Adds a note about a partner, a customer or a payee. Every staff role may do so. */
+import { uuidPattern } from '../../kernel/index.ts'
 import { notFound, type PublicRoute } from '../../kernel/api/index.ts'
 import { noteSubjectKinds } from '../../people/staff/index.ts'
-import { readForm, seeOther, uuidPattern } from '../kit/request.ts'
+import { readForm, seeOther, page } from '../kit/request.ts'
 import { formPage } from '../kit/forms.ts'
-import { page } from '../kit/request.ts'
 import { customerHref, noteFields, payeeHref } from './parties.ts'
 import { type DeskFrame, FieldRefusal, readNote, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'

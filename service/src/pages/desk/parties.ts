@@ -21,6 +21,7 @@ import {
   time,
   transactionBadge,
   wordFor,
+  verificationTones,
 } from '../kit/parts.ts'
 import { linkOf } from '../kit/request.ts'
 import type { ConsoleView } from '../kit/frame.ts'
@@ -124,7 +125,6 @@ export function customersTable(
   })
 }
 
-const verificationTones = { Complete: 'good', Incomplete: 'warning', Invalid: 'bad' } as const
 export const verificationBadge = ({ language }: ConsoleView, state: string | null): Html => {
   const known = state === 'Complete' || state === 'Invalid' ? state : 'Incomplete'
   return badge(verificationTones[known], deskTexts[language].verificationStates[known])

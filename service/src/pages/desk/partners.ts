@@ -2,11 +2,12 @@
  * The list of partners, and the page of a partner: money, blocks, customers, payees, payments, pending items, rules,
  * team and credentials.
  */
+import { uuidPattern } from '../../kernel/index.ts'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { field } from '../kit/forms.ts'
 import { badge, freeText, heading, identifier, linkButton, section, strip, table, time, wordFor } from '../kit/parts.ts'
 import { pager } from '../kit/lists.ts'
-import { linkOf, page, readForm, seeOther, uuidPattern } from '../kit/request.ts'
+import { linkOf, page, readForm, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'

@@ -15,6 +15,7 @@ import {
   section,
   strip,
   time,
+  nameCheckTones,
 } from '../kit/parts.ts'
 import { list } from '../kit/lists.ts'
 import { countryName } from '../kit/countries.ts'
@@ -60,8 +61,6 @@ type PayeeDetails = {
   readonly acts: Html | undefined
   readonly said: Html | undefined
 }
-
-const checkTones = { Match: 'good', CloseMatch: 'warning', NoMatch: 'bad', NotPossible: 'neutral' } as const
 
 export function payeePage(view: ConsoleView, shown: PayeeDetails): string {
   const texts = deskTexts[view.language]
@@ -135,7 +134,7 @@ function checkPart(view: ConsoleView, { check }: PayeeDetails): Html {
     check === undefined
       ? message('neutral', p.checkNone)
       : facts([
-          [p.nameCheck, badge(checkTones[check.result], p[check.result])],
+          [p.nameCheck, badge(nameCheckTones[check.result], p[check.result])],
           [p.foundName, freeText(check.matchedName ?? undefined) || undefined],
           [p.checkedAt, time(view, check.answeredAt)],
         ])

@@ -1,4 +1,5 @@
 /** The page of a payment: parties, timeline, and the reason if it is on hold. A payout has its own page. */
+import { uuidPattern } from '../../kernel/index.ts'
 import { ownJson } from '@partner-payments/wire'
 import { ifFound, notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { explainHold, type Party, type TransactionView } from '../../transactions/index.ts'
@@ -20,7 +21,7 @@ import {
   wordFor,
 } from '../kit/parts.ts'
 import { list } from '../kit/lists.ts'
-import { linkOf, page, seeOther, uuidPattern } from '../kit/request.ts'
+import { linkOf, page, seeOther } from '../kit/request.ts'
 import { texts as consoleTexts } from '../console/texts/index.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'

@@ -20,7 +20,7 @@ import type { Monitoring } from '../../monitoring/index.ts'
 import type { Payouts } from '../../payouts/index.ts'
 import type { Brand } from '../../branding/index.ts'
 import type { Inbox } from '../../inbox/index.ts'
-import type { Clock, Log } from '../../kernel/index.ts'
+import { type Clock, type Log, uuidPattern } from '../../kernel/index.ts'
 import type { BankFile, BankFiles, ConnectorState } from '../../rails/index.ts'
 import type { Reconciliation } from '../../cases/reconciliation/index.ts'
 import type { DecisionNumbers } from '../../reports/decisions/index.ts'
@@ -34,7 +34,7 @@ import type { Assets } from '../assets.ts'
 import { html, type Html } from '../html.ts'
 import type { ConsoleLanguage } from '../kit/language.ts'
 import { readPreferences } from '../kit/preferences.ts'
-import { type Form, linkOf, safeNextPath, seeOther, uuidPattern } from '../kit/request.ts'
+import { type Form, linkOf, safeNextPath, seeOther } from '../kit/request.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import type { Screener, Screening } from '../../screening/index.ts'
 import { deskTexts } from './texts.ts'
@@ -83,7 +83,7 @@ export type DeskChanges = {
 
 export type PartnerRow = { readonly id: string; readonly name: string; readonly createdAt: Date }
 
-export type Runbooks = {
+type Runbooks = {
   /** `name`: such as `bank-files` or `alerts/PaymentsCaseOpen`. Undefined if no runbook has it. */
   readonly find: (
     name: string,

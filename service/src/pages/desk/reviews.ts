@@ -1,11 +1,11 @@
 /** The page of overdue customer reviews, the longest overdue first, and of customers without a review. */
 import { notFound, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
-import { partnerKey } from '../../kernel/index.ts'
+import { partnerKey, uuidPattern } from '../../kernel/index.ts'
 import type { CustomerReview } from '../../parties/customers/index.ts'
 import { isDay } from '../../reports/safeguarding/index.ts'
 import { badge, calendarDay, freeText, heading, linkButton, table, time } from '../kit/parts.ts'
 import { pager } from '../kit/lists.ts'
-import { page, uuidPattern } from '../kit/request.ts'
+import { page } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { actHref, actTitle } from './acts.ts'

@@ -2,10 +2,11 @@
  * Items other than cases that await a person: their table and page, with the forms to assign an owner and to add a
  * note.
  */
+import { uuidPattern } from '../../kernel/index.ts'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { ConflictingStep } from '../../cases/index.ts'
-import type { StaffRole } from '../../people/staff/index.ts'
 import {
+  type StaffRole,
   type Assignment,
   type SignedInStaff,
   type AssignmentStep,
@@ -16,7 +17,7 @@ import {
 } from '../../people/staff/index.ts'
 import { badge, facts, freeText, message, table, time, wordFor } from '../kit/parts.ts'
 import { field, hiddenField, select } from '../kit/forms.ts'
-import { type Form, page, readForm, seeOther, uuidPattern } from '../kit/request.ts'
+import { type Form, page, readForm, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'

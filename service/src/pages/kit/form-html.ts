@@ -2,6 +2,7 @@
  * Finds a form in the HTML of our own pages and fills it in. `html` escapes every value and quotes every attribute, so that regular
  * expressions can read the tags.
  */
+import { uuidPattern } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 
 /** The fields of a form, in order. A name may occur several times. */
@@ -58,8 +59,6 @@ function withAttribute(tag: string, name: string, value: string | undefined): st
     .join('')
 }
 
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
 /** Hidden ids that change each time the page is shown, or when another person changes the subject. */
 const changingIds: readonly string[] = ['idempotencyKey', 'seen']
 
@@ -71,7 +70,10 @@ function isAboutTheSame(text: string, { fields }: Pick<SentForm, 'fields'>): boo
   return hidden.every(({ name = '', value = '' }) => {
     const sent = fields.filter(([each]) => each === name)
     return (
-      !uuid.test(value) || changingIds.includes(name) || sent.length === 0 || sent.some(([, each]) => each === value)
+      !uuidPattern.test(value) ||
+      changingIds.includes(name) ||
+      sent.length === 0 ||
+      sent.some(([, each]) => each === value)
     )
   })
 }

@@ -2,6 +2,7 @@
  * Keeps the fields of a form whose session had ended, and shows the form again after the next sign-in. This covers every form of a site.
  * Signing in does not send the form: the person presses the button again.
  */
+import { uuidPattern } from '../../kernel/index.ts'
 import { ownJson } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import type { KeptForms } from '../../people/sign-in/index.ts'
@@ -12,7 +13,7 @@ import { consoleMessage, type ConsoleView, homePath, shell } from './frame.ts'
 import { readFormData } from './multipart.ts'
 import { facts, message } from './parts.ts'
 import { preferenceRoutes } from './preferences.ts'
-import { readDevice, isPollingRequest, safeNextPath, page, readRefererPath, seeOther, uuidPattern } from './request.ts'
+import { readDevice, isPollingRequest, safeNextPath, page, readRefererPath, seeOther } from './request.ts'
 
 type KeptForm = {
   readonly path: string

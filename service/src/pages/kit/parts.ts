@@ -24,6 +24,9 @@ const tones: Readonly<Record<string, 'good' | 'warning' | 'bad'>> = {
   Unsuccessful: 'bad',
 }
 
+export const nameCheckTones = { Match: 'good', CloseMatch: 'warning', NoMatch: 'bad', NotPossible: 'neutral' } as const
+export const verificationTones = { Complete: 'good', Incomplete: 'warning', Invalid: 'bad' } as const
+
 export const transactionBadge = ({ t }: ConsoleView, status: string): Html =>
   badge(tones[status] ?? 'neutral', wordFor(t.transactionStatus, status))
 

@@ -10,7 +10,7 @@ import {
   readCookie,
   Refusal,
 } from '../../kernel/api/index.ts'
-import { randomBytes } from '../../kernel/index.ts'
+import { randomBytes, uuidPattern } from '../../kernel/index.ts'
 import type { Client } from '../../people/sign-in/index.ts'
 import { compressAnswer, pageHeaders } from '../answer.ts'
 import { fill } from '../language.ts'
@@ -84,7 +84,6 @@ export function readId({ params }: PublicRequest): string {
   return id
 }
 
-export const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 export const uuidChars = 36
 
 const nextCharsMax = 1000
@@ -177,7 +176,7 @@ export function readAmount(text: string): string | undefined {
 
 const groupedPattern = /^\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*$/
 
-const currencySigns: Readonly<Record<string, string>> = { '€': 'EUR', '£': 'GBP', $: 'USD' }
+export const currencySigns: Readonly<Record<string, string>> = { '€': 'EUR', '£': 'GBP', $: 'USD' }
 
 /** The possible readings of a typed amount, with its currency if the text has one. Empty: the text is not an amount. */
 export type TypedAmounts = { readonly amounts: readonly string[]; readonly currency?: string }

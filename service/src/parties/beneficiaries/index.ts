@@ -12,16 +12,9 @@
  */
 export { BicFileProblem } from './bic-file.ts'
 export { ModulusFileProblem } from './modulus-file.ts'
-export { beneficiaryJobs, createRenewals, type Renewals } from './jobs.ts'
+export { beneficiaryJobs, createRenewals } from './jobs.ts'
 export { beneficiariesRoutes, toBeneficiary, toVerification } from './routes.ts'
-export { type BeneficiaryCreate, type BeneficiaryUpdate, isAddress } from './rules.ts'
-export {
-  type Beneficiaries,
-  type Beneficiary,
-  type BeneficiaryList,
-  createBeneficiaries,
-  type Payee,
-  type PayeeCheck,
-} from './service.ts'
+export { type BeneficiaryCreate, isAddress } from './rules.ts'
+export { type Beneficiaries, type Beneficiary, createBeneficiaries, type Payee, type PayeeCheck } from './service.ts'
 export { type HeldPayee, withSameAccounts, keptVerifications } from './store.ts'
 export type { VerificationRow } from './verifications.ts'

@@ -2,13 +2,12 @@
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 import { after, type Clock, dayMs, type Log, minuteMs, newId, nilId, writeAmount } from '../../kernel/index.ts'
 import type { Beneficiaries } from './service.ts'
-import { renewalsDue } from './store-verifications.ts'
+import * as verifications from './store-verifications.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Verification } from '../payee-check/index.ts'
 import { askAbout, isUnanswered, isWorse, noteAnswer, retryDelayAfter } from './verifications.ts'
 import * as beneficiaries from './store.ts'
-import * as verifications from './store-verifications.ts'
 
 export const beneficiaryJobs = (
   { indexNamesStep }: Pick<Beneficiaries, 'indexNamesStep'>,
@@ -17,7 +16,7 @@ export const beneficiaryJobs = (
   defineJob({ name: 'beneficiaries.names', everyMs: minuteMs, run: indexNamesStep }),
   defineJob({
     name: 'beneficiaries.renewals',
-    due: renewalsDue,
+    due: verifications.renewalsDue,
     // Finds verifications that are due because of their age.
     everyMs: minuteMs,
     run: renewStep,
@@ -29,7 +28,7 @@ export const beneficiaryJobs = (
 // Renews verifications: a worker claims due beneficiaries under a lease, asks the scheme outside of any transaction, and records the answer
 // under the fence. A new name or a verification by the partner ends the lease, and the worker drops its answer.
 
-export type Renewals = {
+type Renewals = {
   /** Renews due verifications, and returns how many it claimed. */
   readonly renewStep: () => Promise<number>
   readonly releaseRenewals: (partnerId: string, tx?: Tx) => Promise<void>

@@ -1,7 +1,7 @@
 /** The operations of beneficiaries. */
 import type { QueryOf } from '@partner-payments/wire'
-import { notFound, type Page, readCurrency, Refusal } from '../../kernel/api/index.ts'
-import { type Currency, newId, partnerKey, present, isUuid } from '../../kernel/index.ts'
+import { notFound, type Page, readCurrency, Refusal, catchRefusal } from '../../kernel/api/index.ts'
+import { type Currency, newId, partnerKey, present, isUuid, type RowKey } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import {
   isInForce,
@@ -24,7 +24,7 @@ import {
   type RefusedAddress,
   refuseUpdate,
 } from './rules.ts'
-import { deletePrefixes } from './store.ts'
+import * as store from './store.ts'
 import {
   adoptAnswer,
   createVerifications,
@@ -34,12 +34,11 @@ import {
 } from './verifications.ts'
 import { createPartnerTurns } from '../../postgres/jobs/index.ts'
 import { answersAbout, type VerificationRow } from './store-verifications.ts'
-import * as store from './store.ts'
 
 export type Beneficiary = store.Beneficiary
 export type Payee = store.Payee
 export type PayeeCheck = store.PayeeCheck
-export type BeneficiaryList = QueryOf<'listBeneficiaries'>
+type BeneficiaryList = QueryOf<'listBeneficiaries'>
 
 export type Beneficiaries = Verifications &
   BulkBeneficiaries & {
@@ -89,10 +88,7 @@ export type Beneficiaries = Verifications &
      * Reads payees for batches of payouts, by `partnerKey(partnerId, id)`. Unknown and removed payees and those of other
      * partners are absent.
      */
-    readonly payeesByIds: (
-      tx: Tx,
-      keys: readonly { readonly partnerId: string; readonly id: string }[],
-    ) => Promise<ReadonlyMap<string, Payee>>
+    readonly payeesByIds: (tx: Tx, keys: readonly RowKey[]) => Promise<ReadonlyMap<string, Payee>>
     /** Records a bank's result for a name and an account, if the beneficiary still has both. */
     readonly recordCheck: typeof store.noteCheck
     /**
@@ -159,7 +155,7 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
     remove: async (partnerId, id) => {
       await db.transaction(async (tx) => {
         if ((await store.remove(tx, partnerId, id, clock.now())) === 0) throw notFound('beneficiary')
-        await deletePrefixes(tx, partnerId, [id])
+        await store.deletePrefixes(tx, partnerId, [id])
       })
     },
     ...createVerifications(deps),
@@ -373,7 +369,7 @@ function createManyBeneficiaries({ db, clock, refusedAddress, screening }: Benef
     },
     assess: async (inputs) => {
       const read = inputs.map((input) =>
-        resultOrRefusal(() => {
+        catchRefusal(() => {
           const destination = readDestination(input)
           refuseAddress(destination, refusedAddress)
           return { input, destination }
@@ -395,7 +391,7 @@ function createManyBeneficiaries({ db, clock, refusedAddress, screening }: Benef
       return read.map((each) =>
         each instanceof Refusal
           ? each
-          : resultOrRefusal(() => {
+          : catchRefusal(() => {
               const { input, destination } = each
               if (destination.domesticAccount !== null) refuseModulus(destination.domesticAccount)
               const { bic } = judgeBic(destination, bicOf, now)
@@ -412,14 +408,5 @@ function createManyBeneficiaries({ db, clock, refusedAddress, screening }: Benef
       accounts.length === 0 ? Promise.resolve([]) : store.atAccounts(db, partnerId, accounts),
     withIds: (partnerId, ids) => (ids.length === 0 ? Promise.resolve([]) : store.withIds(db, partnerId, ids)),
     withAccount: (partnerId, account, rowsMax) => store.withAccount(db, partnerId, account, rowsMax),
-  }
-}
-
-function resultOrRefusal<T>(work: () => T): T | Refusal {
-  try {
-    return work()
-  } catch (error) {
-    if (error instanceof Refusal) return error
-    throw error
   }
 }

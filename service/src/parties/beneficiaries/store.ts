@@ -1,4 +1,5 @@
 /** All SQL of beneficiaries. Removed beneficiaries are read for accepted payouts and for screening only. */
+import type { RowKey } from '../../kernel/index.ts'
 import { ownJson, type PayeeAddress } from '@partner-payments/wire'
 import type { PageRequest } from '../../kernel/api/index.ts'
 import type { Destination } from './rules.ts'
@@ -75,7 +76,7 @@ export async function byId(tx: Tx, partnerId: string, id: string): Promise<Benef
 /** Reads beneficiaries of several partners, for a batch of payouts. */
 export function payeesByIds(
   tx: Tx,
-  keys: readonly { readonly partnerId: string; readonly id: string }[],
+  keys: readonly RowKey[],
 ): Promise<readonly (Payee & { readonly partnerId: string })[]> {
   return openedRows(
     tx.rows(sql`/* beneficiaries.payeesByIds */

@@ -15,8 +15,6 @@ import { changeContext, createKycSealer, refKind } from './sealed.ts'
 import type { FieldChange } from './rules.ts'
 import * as changesStore from './store.ts'
 import * as store from './store-erasures.ts'
-import { deleteReview } from './store-erasures.ts'
-import { byRef } from './store.ts'
 
 export type Erasure = {
   readonly serviceId: string
@@ -145,7 +143,7 @@ function createErase({ clock, sealer, ledger, idempotency, held, retentionYears 
 
   return async (tx: Tx, partnerId: string, ref: string, nothingOwed: boolean): Promise<Erasure> => {
     const kind = refKind(ref)
-    const seen = kind && (await byRef(tx, partnerId, kind, { erased: true }))
+    const seen = kind && (await changesStore.byRef(tx, partnerId, kind, { erased: true }))
     if (seen === undefined) throw notFound('customer')
     if (seen.email !== null) await held.forgetEmail(tx, partnerId, seen.email)
     const locked = await store.lockToErase(tx, partnerId, seen.id)
@@ -171,7 +169,7 @@ function createErase({ clock, sealer, ledger, idempotency, held, retentionYears 
     const until = isKept ? retainedUntil({ requestedAt: now, lastPaymentAt }, retentionYears, now) : undefined
     const kyc = until === undefined ? {} : proof
     await store.eraseCustomer(tx, partnerId, { id, kycSealed: kycSealer.seal(partnerId, id, kyc), now })
-    if (until === undefined) await deleteReview(tx, partnerId, id)
+    if (until === undefined) await store.deleteReview(tx, partnerId, id)
     if (until === undefined) await store.deleteChanges(tx, partnerId, id)
     else await rewriteChanges(tx, sealer, partnerId, id)
     const made = await held.eraseLinked(tx, partnerId, { id, serviceId }, now)
@@ -224,7 +222,7 @@ function createWork({ sealer, held, retentionYears }: ErasuresDeps) {
       if (until !== undefined) return { ...row, retainedUntil: until, dueAt: until }
       await store.replaceKept(tx, partnerId, customerId, kycSealer.seal(partnerId, customerId, {}))
       await store.deleteChanges(tx, partnerId, customerId)
-      await deleteReview(tx, partnerId, customerId)
+      await store.deleteReview(tx, partnerId, customerId)
       await held.eraseClosed(tx, partnerId, customerId)
       return begin('payments')
     }

@@ -1,6 +1,6 @@
 /** Pure: what a customer may do in each state of its verification, and the refusals. */
 import { Refusal } from '../../kernel/api/index.ts'
-import { amountText, type Currency, isFiat, type Minor } from '../../kernel/index.ts'
+import { amountText, type Currency, isFiat, type Minor, type Money } from '../../kernel/index.ts'
 import type { ReferenceConverter } from '../../rates/index.ts'
 import { capabilities, type Capability, ownJson, type VerificationState } from '@partner-payments/wire'
 
@@ -107,7 +107,6 @@ export const hasMaximumSum = ({ gate }: Pick<VerifiedHolder, 'gate'>): boolean =
 
 export const entriesOf = (maxima: BalancesMax) => Object.entries(maxima) as readonly (readonly [Currency, Minor])[]
 
-type Money = { readonly currency: Currency; readonly amount: Minor }
 /** Sums money in a currency. Undefined: there is no recent rate. */
 export function sumOf(held: Iterable<Money>, currency: Currency, convert: ReferenceConverter): Minor | undefined {
   let sum = 0n

@@ -24,7 +24,6 @@ import {
   notVerified,
   readBalancesMax,
 } from './gate-rules.ts'
-import type { PayerRow } from './store.ts'
 import * as store from './store.ts'
 
 /** `isDefault`: the state has the default gate. */
@@ -144,7 +143,7 @@ export const createStandings =
     converts,
     balancesMax: maxima,
     totalMax,
-  }: Pick<PayerRow, 'verificationState' | keyof Gate>) => {
+  }: Pick<store.PayerRow, 'verificationState' | keyof Gate>) => {
     const verificationState = judgedState(kept)
     const hasGate = opensAccounts !== null && receives !== null && pays !== null
     return {

@@ -1,5 +1,5 @@
 /** Pure: applies the proofs of identity providers to the verdicts of the KYC rules. */
-import type { FieldState, identity, VerificationCode } from '@partner-payments/wire'
+import { type FieldState, identity, type VerificationCode } from '@partner-payments/wire'
 import type { CustomerType, KycFields } from './rules.ts'
 
 type Field = keyof KycFields
@@ -100,7 +100,7 @@ export function applyProofs(
   if (records.length === 0 && !required) return verdicts
   const newestFirst = records.toSorted((a, b) => b.decidedAt.getTime() - a.decidedAt.getTime())
   const faults = new Map<Field, Fault>()
-  for (const kind of ['Document', 'Address', 'Company'] as const) {
+  for (const kind of identity.identityKinds) {
     const latest = newestFirst.find(({ kinds }) => kinds.includes(kind))
     const fault = findFault(kind, kyc, required && kind === mainKind(customerType), latest, now)
     if (fault !== undefined) faults.set(verdictField(kind, kyc), fault)

@@ -23,21 +23,14 @@ export {
   toChange,
   toCustomer,
 } from './routes.ts'
-export {
-  type BalancesMax,
-  exceedsBalance,
-  exceedsSum,
-  hasMaximumBalance,
-  findLackingCapability,
-  notVerified,
-} from './gate-rules.ts'
+export { exceedsBalance, exceedsSum, hasMaximumBalance, findLackingCapability, notVerified } from './gate-rules.ts'
 export { type IdentityRecord, mainKind, subjectFor } from './identity.ts'
 export type { ReadIdentities } from './verification-states.ts'
 export type { CustomerReview } from './store-erasures.ts'
 export { createErasures, type Erasures, type ModuleErasures } from './erasure.ts'
 export { createKeptRecords, type KeptRecords, customerJobs } from './jobs.ts'
 export { namePrefixes, readNamePrefix, searchedPrefix } from './name-index.ts'
-export type { CustomerCreate, CustomerType, CustomerUpdate, KycFields } from './rules.ts'
+export type { CustomerType } from './rules.ts'
 export { type Customer, type CustomerUser, customerName } from './customer.ts'
 export { createCustomers, type Customers, type Payer } from './service.ts'
 export { sealedChanges, sealedKyc, sealedNameKeys } from './sealed.ts'

@@ -3,9 +3,8 @@ import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 import { after, type Clock, dayMs, firstIdOf, minuteMs, nilId, present } from '../../kernel/index.ts'
 import type { Erasures } from './erasure.ts'
 import type { Customers } from './service.ts'
-import { erasuresDue, placesDue } from './store-erasures.ts'
-import { type Database, eraseKept, type RetainedTable, type Tx } from '../../postgres/index.ts'
 import * as store from './store-erasures.ts'
+import { type Database, eraseKept, type RetainedTable, type Tx } from '../../postgres/index.ts'
 
 export const customerJobs = (
   customers: Pick<Customers, 'indexNamesStep' | 'verifyStep'>,
@@ -13,10 +12,10 @@ export const customerJobs = (
 ): readonly Job[] => [
   defineJob({ name: 'customers.names', everyMs: minuteMs, run: customers.indexNamesStep }),
   defineJob({ name: 'customers.verifications', everyMs: minuteMs, run: customers.verifyStep }),
-  defineJob({ name: 'customers.erasures', due: erasuresDue, run: erasures.step, age: { queue: 'erasures' } }),
+  defineJob({ name: 'customers.erasures', due: store.erasuresDue, run: erasures.step, age: { queue: 'erasures' } }),
   defineJob({
     name: 'customers.kept_records',
-    due: placesDue,
+    due: store.placesDue,
     // A new partner does not have rows yet.
     everyMs: minuteMs,
     run: keptRecords.step,

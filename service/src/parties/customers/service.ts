@@ -1,7 +1,7 @@
 /** The operations of customers. They treat erased customers as unknown, unless their comments say otherwise. */
 import { type Capability, listLimitDefault, type QueryOf, type VerificationState } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, readTime, Refusal } from '../../kernel/api/index.ts'
-import { type Currency, type Log, type Minor, partnerKey, type Sealer } from '../../kernel/index.ts'
+import { type Currency, type Log, type Minor, partnerKey, type Sealer, type RowKey } from '../../kernel/index.ts'
 import type { AccountState, Ledger } from '../../ledger/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { PayerData } from '../../rails/index.ts'
@@ -134,30 +134,24 @@ export type Customers = Writes & {
    * Reads payers for batches of payments, by `partnerKey(partnerId, guid)`. Unknown customers and those of other partners are
    * absent; erased ones are present.
    */
-  readonly payersByIds: (tx: Tx, keys: readonly store.CustomerKey[]) => Promise<ReadonlyMap<string, Payer>>
+  readonly payersByIds: (tx: Tx, keys: readonly RowKey[]) => Promise<ReadonlyMap<string, Payer>>
   /**
    * Reads the names of customers' accounts (registered, trading and full name), by `partnerKey(partnerId, guid)`. Unknown and
    * erased customers and those of other partners are absent.
    */
-  readonly accountNamesOf: (
-    tx: Tx,
-    keys: readonly store.CustomerKey[],
-  ) => Promise<ReadonlyMap<string, readonly string[]>>
+  readonly accountNamesOf: (tx: Tx, keys: readonly RowKey[]) => Promise<ReadonlyMap<string, readonly string[]>>
   /**
    * Reads the data of customers for banks, without their accounts, by `partnerKey(partnerId, guid)`. Unknown and erased customers
    * are absent.
    */
-  readonly payerDataOf: (
-    tx: Tx,
-    keys: readonly store.CustomerKey[],
-  ) => Promise<ReadonlyMap<string, Omit<PayerData, 'account'>>>
+  readonly payerDataOf: (tx: Tx, keys: readonly RowKey[]) => Promise<ReadonlyMap<string, Omit<PayerData, 'account'>>>
   /**
    * Reads customers as their transactions show them, by `partnerKey(partnerId, guid)`. Unknown customers are absent. Erased
    * customers have only an `id`, because their retained data is not for readers of payments.
    */
   readonly usersByIds: (
     tx: Tx,
-    keys: readonly store.CustomerKey[],
+    keys: readonly RowKey[],
   ) => Promise<ReadonlyMap<string, CustomerUser & { readonly isErased: boolean }>>
   /**
    * Locks customers in the order of their ids, before their balances are read and locked, so that two concurrent deposits cannot

@@ -1,4 +1,5 @@
 /** All SQL of customers. KYC is sealed in these rows. */
+import type { RowKey } from '../../kernel/index.ts'
 import type { VerificationState } from '@partner-payments/wire'
 import type { AccountState } from '../../ledger/index.ts'
 import { dueWork, insertBy, noSql, ofPartners, type RowOf, type Sql, sql, type Tx } from '../../postgres/index.ts'
@@ -15,7 +16,6 @@ export type CustomerRow = {
   readonly createdAt: Date
   readonly updatedAt: Date
 }
-export type CustomerKey = { readonly partnerId: string; readonly id: string }
 export type PayerRow = GateColumns &
   Pick<CustomerRow, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email' | 'customerType' | 'kycSealed'> & {
     readonly partnerId: string
@@ -94,7 +94,7 @@ export function oldestByEmail(tx: Tx, partnerId: string, email: string): Promise
 /** Reads customers of several partners, for a batch of payments. */
 export function payersByIds(
   tx: Tx,
-  keys: readonly CustomerKey[],
+  keys: readonly RowKey[],
   { held = false }: { readonly held?: boolean } = {},
 ): Promise<readonly PayerRow[]> {
   return tx.rows(sql`/* customers.payersByIds */
@@ -111,7 +111,7 @@ export function payersByIds(
 }
 
 /** Locks customers in the order of their ids, so that their balances do not change while money is credited. */
-export async function lockCustomers(tx: Tx, keys: readonly CustomerKey[]): Promise<void> {
+export async function lockCustomers(tx: Tx, keys: readonly RowKey[]): Promise<void> {
   await tx.rows(sql`/* customers.lockCustomers */
     select id from customers.customers
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])

@@ -6,7 +6,6 @@ import type { Database, Tx } from '../../postgres/index.ts'
 import type { IdentityRecord, Proofs } from './identity.ts'
 import type { CustomerType, KycFields } from './rules.ts'
 import { judgedState } from './gate-rules.ts'
-import { lockByRef } from './store.ts'
 import * as store from './store.ts'
 import { verify } from './verification.ts'
 
@@ -60,7 +59,7 @@ export function createRejudge(deps: {
 }): Rejudge {
   const { clock, kycOf, proofsOf } = deps
   return async (tx, partnerId, id) => {
-    const row = await lockByRef(tx, partnerId, { kind: 'guid', value: id })
+    const row = await store.lockByRef(tx, partnerId, { kind: 'guid', value: id })
     if (row === undefined) return undefined
     const kyc = kycOf(partnerId, row)
     if (kyc === undefined) return 'Incomplete'

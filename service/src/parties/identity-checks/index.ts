@@ -6,7 +6,7 @@
  * only from a report that the service has requested. Each version of a report is applied once, and older versions are
  * ignored. The customer's state changes in the transaction that applies a report.
  */
-export { createIdentityReader, createIdentityErasure, type IdentityErasure } from './proofs.ts'
+export { createIdentityReader, createIdentityErasure } from './proofs.ts'
 export { identityRoutes, toVerification, createIdentityWebhookSite } from './routes.ts'
 export { sealedIdentities } from './store.ts'
 export { createIdentityChecks, type IdentityChecks, identityJobs } from './service.ts'

@@ -3,11 +3,10 @@ import { after, type Sealer } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { IdentityRecord, ReadIdentities } from '../customers/index.ts'
 import { leaseMs, type StepDeps } from './step.ts'
-import { createContentSealer, queueErasures } from './store.ts'
 import * as store from './store.ts'
 
 export function createIdentityReader({ sealer }: { readonly sealer: Sealer }): ReadIdentities {
-  const contents = createContentSealer(sealer)
+  const contents = store.createContentSealer(sealer)
   const toRecord = (row: store.IdentityRow): IdentityRecord => {
     const { subject, evidence } = contents.open(row)
     const { kinds, validUntil, decidedAt, createdAt } = row
@@ -38,7 +37,7 @@ export function createIdentityReader({ sealer }: { readonly sealer: Sealer }): R
       )
 }
 
-export type IdentityErasure = {
+type IdentityErasure = {
   /**
    * Cancels undecided verifications, here and at the provider, and deletes their links. Decided verifications are
    * proofs that must be retained (AMLD, Art. 40).
@@ -49,11 +48,11 @@ export type IdentityErasure = {
 }
 
 export function createIdentityErasure({ clock, sealer }: Pick<StepDeps, 'clock' | 'sealer'>): IdentityErasure {
-  const contents = createContentSealer(sealer)
+  const contents = store.createContentSealer(sealer)
   // Due after the lease of a worker that may be starting a session now.
   const queue = (tx: Tx, partnerId: string, customerId: string, which: 'undecided' | 'all') => {
     const now = clock.now()
-    return queueErasures(tx, partnerId, customerId, { which, dueAt: after(now, leaseMs), now })
+    return store.queueErasures(tx, partnerId, customerId, { which, dueAt: after(now, leaseMs), now })
   }
   return {
     end: async (tx, partnerId, customerId) => {

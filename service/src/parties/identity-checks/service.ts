@@ -7,13 +7,13 @@ import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 import { type Customers, subjectFor } from '../customers/index.ts'
 import { readRequest, retryDelayAfter } from './rules.ts'
-import { createContentSealer, type SealedContent } from './store.ts'
 import * as store from './store.ts'
 import { createStep, leaseMs, type StepDeps } from './step.ts'
 import type { Audit } from '../../audit/index.ts'
 
 /** A verification with its opened content. */
-export type IdentityVerification = Omit<store.IdentityRow, 'contentSealed'> & Pick<SealedContent, 'url' | 'evidence'>
+export type IdentityVerification = Omit<store.IdentityRow, 'contentSealed'> &
+  Pick<store.SealedContent, 'url' | 'evidence'>
 
 export type IdentityChecks = {
   /**
@@ -61,7 +61,7 @@ export type IdentityChecksDeps = StepDeps &
 
 export function createIdentityChecks(deps: IdentityChecksDeps): IdentityChecks {
   const { db, clock, cursors, customers } = deps
-  const contents = createContentSealer(deps.sealer)
+  const contents = store.createContentSealer(deps.sealer)
   const toVerification = ({ contentSealed, ...row }: store.IdentityRow): IdentityVerification => {
     const { url, evidence } = contents.open({ ...row, contentSealed })
     return { ...row, url, evidence }
@@ -101,7 +101,7 @@ export function createIdentityChecks(deps: IdentityChecksDeps): IdentityChecks {
 
 function createCreate(deps: IdentityChecksDeps): IdentityChecks['create'] {
   const { db, clock, customers, calls, sandbox } = deps
-  const contents = createContentSealer(deps.sealer)
+  const contents = store.createContentSealer(deps.sealer)
   return (partnerId, ref, body, outerTx) =>
     inTransaction(db, outerTx, async (tx) => {
       const customer = await customers.hold(tx, partnerId, ref)

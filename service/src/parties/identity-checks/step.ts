@@ -10,7 +10,6 @@ import type { Database, Tx } from '../../postgres/index.ts'
 import { ifFound } from '../../kernel/api/index.ts'
 import type { Customer, Customers } from '../customers/index.ts'
 import { applyFailure, applyReport, applyStart, expired, failed } from './rules.ts'
-import type { ContentSealer, IdentityRow } from './store.ts'
 import * as store from './store.ts'
 import type { identity, VerificationState } from '@partner-payments/wire'
 
@@ -38,7 +37,7 @@ const rowsPerClaimMax = 5
  * Creates the worker step for one kind of work. Expiries do not involve the provider, so they continue while it does
  * not respond.
  */
-export function createStep(deps: StepDeps, contents: ContentSealer, work: store.Work): () => Promise<number> {
+export function createStep(deps: StepDeps, contents: store.ContentSealer, work: store.Work): () => Promise<number> {
   const { db, clock, log } = deps
   const advance = async (claim: store.Claim) =>
     record(deps, contents, claim, work === 'expiry' ? { row: expired(claim) } : await ask(deps, contents, claim))
@@ -63,10 +62,17 @@ export function createStep(deps: StepDeps, contents: ContentSealer, work: store.
   }
 }
 
-type Outcome = { readonly row: store.IdentityRow; readonly changes?: Partial<Parameters<ContentSealer['seal']>[1]> }
+type Outcome = {
+  readonly row: store.IdentityRow
+  readonly changes?: Partial<Parameters<store.ContentSealer['seal']>[1]>
+}
 
 /** Calls the provider outside of any transaction. A failed call is also an outcome. */
-async function ask({ calls, clock, log }: StepDeps, contents: ContentSealer, claim: store.Claim): Promise<Outcome> {
+async function ask(
+  { calls, clock, log }: StepDeps,
+  contents: store.ContentSealer,
+  claim: store.Claim,
+): Promise<Outcome> {
   const { id, partnerId, provider, providerSession, kinds } = claim
   try {
     if (calls === null || calls.id !== provider) throw new Error(`the identity provider ${provider} is not configured`)
@@ -92,7 +98,7 @@ async function ask({ calls, clock, log }: StepDeps, contents: ContentSealer, cla
 /** Writes the outcome with the state of the customer and the event, if the lease still holds. */
 async function record(
   { db, clock, customers, eventOutbox }: StepDeps,
-  contents: ContentSealer,
+  contents: store.ContentSealer,
   claim: store.Claim,
   { row: reached, changes }: Outcome,
 ): Promise<void> {
@@ -121,7 +127,7 @@ async function record(
 function appendUpdated(
   eventOutbox: Pick<EventOutbox, 'append'>,
   tx: Tx,
-  { partnerId, id, kinds, reason, updatedAt }: IdentityRow,
+  { partnerId, id, kinds, reason, updatedAt }: store.IdentityRow,
   {
     customer,
     status,

@@ -3,7 +3,7 @@ import { type identity, ownJson } from '@partner-payments/wire'
 import type { IdentityEvidence, IdentityKind, IdentityReason } from '../identity-port/index.ts'
 import { acrossPartners, dueWork, noSql, type SealedColumn, type Sql, sql, type Tx } from '../../postgres/index.ts'
 import type { PageRequest } from '../../kernel/api/index.ts'
-import type { Sealer } from '../../kernel/index.ts'
+import type { Sealer, RowKey } from '../../kernel/index.ts'
 
 export type IdentityRow = {
   readonly partnerId: string
@@ -319,12 +319,10 @@ export const sealedIdentities: SealedColumn = {
   contextOf: (partnerId, cell) => contentContext(partnerId, cell('id')),
 }
 
-type SealedKey = { readonly partnerId: string; readonly id: string }
-
 export const createContentSealer = (sealer: Sealer) => ({
-  seal: ({ partnerId, id }: SealedKey, content: SealedContent): Uint8Array =>
+  seal: ({ partnerId, id }: RowKey, content: SealedContent): Uint8Array =>
     sealer.seal(JSON.stringify(content), contentContext(partnerId, id)),
-  open: ({ partnerId, id, contentSealed }: SealedKey & { readonly contentSealed: Uint8Array }): SealedContent =>
+  open: ({ partnerId, id, contentSealed }: RowKey & { readonly contentSealed: Uint8Array }): SealedContent =>
     ownJson<SealedContent>(sealer.open(contentSealed, contentContext(partnerId, id))),
 })
 export type ContentSealer = ReturnType<typeof createContentSealer>

@@ -12,8 +12,5 @@ export {
   type IdentityReason,
   IdentityRefused,
   type IdentityReport,
-  type IdentityRequest,
-  type IdentityWebhook,
-  type StartedIdentity,
   hasStandardSignature,
 } from './port.ts'

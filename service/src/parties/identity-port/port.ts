@@ -1,12 +1,12 @@
 /** The port of an identity provider. A connector implements it (docs/guides/identity-providers.md). */
 import { deliverySignature, type identity } from '@partner-payments/wire'
-import { type Breaker, createBreaker, inTime, minuteMs, secondMs } from '../../kernel/index.ts'
+import { createBreaker, inTime, minuteMs, secondMs } from '../../kernel/index.ts'
 import { timingSafeEqual } from 'node:crypto'
 
 export type IdentityKind = identity.IdentityKind
 export type IdentityReason = (typeof identity.identityReasons)[number]
 
-export type IdentityRequest = {
+type IdentityRequest = {
   /** Identifies the verification at the provider. A repeated reference does not start a second verification. */
   readonly reference: string
   readonly kinds: readonly IdentityKind[]
@@ -20,7 +20,7 @@ export type IdentityRequest = {
 /** The verification to erase. `providerSession`: null if the service does not know the session; `reference` then identifies it. */
 export type IdentityErasureRequest = Pick<IdentityRequest, 'reference'> & { readonly providerSession: string | null }
 
-export type StartedIdentity = { readonly providerSession: string; readonly url: string; readonly expiresAt: Date }
+type StartedIdentity = { readonly providerSession: string; readonly url: string; readonly expiresAt: Date }
 
 /** The findings of a provider in a decided report. */
 export type IdentityEvidence = {
@@ -42,7 +42,7 @@ export type IdentityReport = { readonly version: bigint } & (
 )
 
 /** The headers and the raw body of a received webhook. */
-export type IdentityWebhook = {
+type IdentityWebhook = {
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: Uint8Array
   readonly now: Date
@@ -87,8 +87,8 @@ export type IdentityCalls = Pick<IdentityProvider, 'id'> & {
   readonly erase: (verification: Parameters<IdentityProvider['erase']>[0]) => ReturnType<IdentityProvider['erase']>
 }
 
-/** `breaker`: tests pass a breaker with their own clock. */
-export function createIdentityCalls(provider: IdentityProvider, breaker: Breaker = createBreaker()): IdentityCalls {
+export function createIdentityCalls(provider: IdentityProvider): IdentityCalls {
+  const breaker = createBreaker()
   const call = async <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     try {
       const answer = await inTime(provider.timeoutMs, work)

@@ -5,12 +5,6 @@
  */
 import { type PayeeScheme, sandboxScheme } from './port.ts'
 
-export {
-  compareNames,
-  createVerification,
-  type ReadHolderNames,
-  type PayeeAnswer,
-  type Verification,
-} from './service.ts'
+export { compareNames, createVerification, type ReadHolderNames, type Verification } from './service.ts'
 
 export const payeeScheme = (name: 'none' | 'sandbox'): PayeeScheme | null => (name === 'sandbox' ? sandboxScheme : null)

@@ -5,13 +5,13 @@ import { createHash } from 'node:crypto'
 export type PayeeQuestion = { readonly name: string; readonly iban: string }
 
 /** A close match contains the name of the account. `NoMatch` never does. */
-export type PayeeResult =
+export type PayeeVerdict =
   | { readonly result: 'Match' | 'NoMatch' }
   | { readonly result: 'CloseMatch'; readonly matchedName: string }
   | { readonly result: 'NotPossible'; readonly reason: NotPossibleReason }
 
 /** `schemeReference`: the reference by which the scheme finds its answer again. */
-export type SchemeAnswer = PayeeResult & { readonly schemeReference: string }
+export type SchemeAnswer = PayeeVerdict & { readonly schemeReference: string }
 
 export type PayeeScheme = {
   /** The name of the scheme in evidence and logs. Not `own`. */
@@ -37,7 +37,7 @@ export const sandboxScheme: PayeeScheme = {
   },
 }
 
-function sandboxResult(first: string, rest: string): PayeeResult {
+function sandboxResult(first: string, rest: string): PayeeVerdict {
   switch (first) {
     case 'CloseMatch':
       return { result: 'CloseMatch', matchedName: rest === '' ? 'Grace Hopper' : rest }

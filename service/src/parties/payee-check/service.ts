@@ -1,10 +1,10 @@
 /** Answers whether a name and an IBAN belong together: by a scheme, or by comparison for IBANs that this service has issued. */
 import { beneficiaries, type NotPossibleReason, selectForeign, Type } from '@partner-payments/wire'
 import { type Breaker, createBreaker, inTime, TimeLimitExceeded, type Log } from '../../kernel/index.ts'
-import type { PayeeQuestion, PayeeResult, PayeeScheme } from './port.ts'
+import type { PayeeQuestion, PayeeVerdict, PayeeScheme } from './port.ts'
 
 /** `source`: the id of the scheme, or `own` if this service has issued the IBAN. */
-export type PayeeAnswer = PayeeResult & { readonly source: string; readonly schemeReference: string | null }
+type PayeeAnswer = PayeeVerdict & { readonly source: string; readonly schemeReference: string | null }
 
 /** Reads the names of an account of this service. Empty: its customer does not have a name. Undefined: the service did not issue the IBAN. */
 export type ReadHolderNames = (iban: string) => Promise<readonly string[] | undefined>
@@ -70,7 +70,7 @@ const notPossible = (source: string, reason: NotPossibleReason): PayeeAnswer => 
 })
 
 /** Compares with all names of the account and returns the best result. A company has a registered and a trading name. */
-function compareWithOwn(given: string, names: readonly string[]): PayeeResult {
+function compareWithOwn(given: string, names: readonly string[]): PayeeVerdict {
   if (names.length === 0) return { result: 'NotPossible', reason: 'AccountUnknown' }
   const compared = names.map((name) => ({ name, result: compareNames(given, name) }))
   if (compared.some(({ result }) => result === 'Match')) return { result: 'Match' }

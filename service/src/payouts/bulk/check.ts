@@ -1,7 +1,7 @@
 /** Checks the lines of a bulk before it is sent: every line, with a bounded number of statements. Writes nothing. */
 import { createHash } from 'node:crypto'
 import { type Caller, Refusal } from '../../kernel/api/index.ts'
-import { after, type Clock, type Currency, dayMs, firstIdOf, type Minor, newId } from '../../kernel/index.ts'
+import { after, type Clock, dayMs, firstIdOf, newId, type Money } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import { accountTypeCodes } from '../../rails/index.ts'
 import type { Beneficiaries, Beneficiary, PayeeCheck, VerificationRow } from '../../parties/beneficiaries/index.ts'
@@ -39,7 +39,7 @@ export type CheckedPayee = NewPayee & {
 }
 
 /** An earlier bulk that paid lines of the file. */
-export type EarlierBulk = Pick<store.BulkRow, 'id' | 'createdAt' | 'accountName'> & {
+type EarlierBulk = Pick<store.BulkRow, 'id' | 'createdAt' | 'accountName'> & {
   /**
    * `same`: number of distinct lines of the file that the bulk has paid. `of`: number of distinct lines in the file.
    */
@@ -230,7 +230,7 @@ function toCall(
   caller: Caller,
   { amount, currency, reference }: ReadLine,
   beneficiaryId: string,
-  bulk: { readonly id: string; readonly sums: readonly { readonly currency: Currency; readonly amount: Minor }[] },
+  bulk: { readonly id: string; readonly sums: readonly Money[] },
 ): PayoutCall {
   const sum = bulk.sums.find((each) => each.currency === currency)?.amount ?? amount
   return {

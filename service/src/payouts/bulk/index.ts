@@ -5,10 +5,10 @@
  * Tables: payouts.bulks, payouts.bulk_items. Invariants: each item has its own idempotency key, so that an item that is
  * submitted again is never a second payout. A bulk ends when each of its items has a result.
  */
-export { type CheckedBulk, type CheckedLine, type CheckedPayee, type EarlierBulk, lineKey } from './check.ts'
+export { type CheckedBulk, type CheckedLine, type CheckedPayee, lineKey } from './check.ts'
 export { readAddress as addressOfFile, type FileMistake } from './from-file.ts'
 export { readPain001Lines, type Pain001Lines } from './file-lines.ts'
-export { lineColumns, type LineColumn, type LineMistake, type TypedLine } from './lines.ts'
+export { lineColumns, type LineColumn, type TypedLine } from './lines.ts'
 export { bulksJob, type BulkPayouts, createBulkPayouts } from './service.ts'
 export { bulkPayoutsRoutes } from './routes.ts'
 

@@ -44,7 +44,7 @@ const lineMistakes = [
   ...(['sortCodeForm', 'sortCodeMissing', 'routingForm', 'routingPrefix', 'routingCheckDigit'] as const),
   ...(['accountNumberForm', 'accountNumberMissing'] as const),
 ] as const
-export type LineMistake = (typeof lineMistakes)[number]
+type LineMistake = (typeof lineMistakes)[number]
 export type ColumnMistake = { readonly column: LineColumn; readonly code: LineMistake }
 
 /** Account fields for a new payee. */

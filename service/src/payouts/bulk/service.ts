@@ -36,7 +36,6 @@ import { type BulkCheck, createBulkCheck } from './check.ts'
 import { lineDigest } from './digest.ts'
 import * as store from './store.ts'
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
-import { bulksDue } from './store.ts'
 
 export type Bulk = store.BulkRow & { readonly accepted: number; readonly refused: number }
 
@@ -583,4 +582,4 @@ function toCall(
 const bulkWorkers = 2
 
 export const bulksJob = ({ step, releaseLeases }: Pick<BulkPayouts, 'step' | 'releaseLeases'>): Job =>
-  defineJob({ name: 'payouts.bulk', due: bulksDue, run: step, workers: bulkWorkers, releaseLeases })
+  defineJob({ name: 'payouts.bulk', due: store.bulksDue, run: step, workers: bulkWorkers, releaseLeases })

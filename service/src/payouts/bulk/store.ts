@@ -1,7 +1,7 @@
 /** All SQL of bulks and of their payouts. */
 import type { bulkPayouts } from '@partner-payments/wire'
 import type { PageRequest } from '../../kernel/api/index.ts'
-import type { Currency, Minor } from '../../kernel/index.ts'
+import type { Currency, Minor, RowKey, Money } from '../../kernel/index.ts'
 import {
   columnValues,
   dueWork,
@@ -212,11 +212,7 @@ export function bulksWithLines(
 }
 
 /** Sums a bulk in each currency, including refused payouts. */
-export function sumItems(
-  tx: Tx,
-  partnerId: string,
-  bulkId: string,
-): Promise<readonly { readonly currency: Currency; readonly amount: Minor }[]> {
+export function sumItems(tx: Tx, partnerId: string, bulkId: string): Promise<readonly Money[]> {
   return tx.rows(sql`/* bulk-payouts.sumItems */
     select currency, sum(amount)::bigint as amount from payouts.bulk_items
     where partner_id = ${partnerId} and bulk_id = ${bulkId} group by currency`)
@@ -230,12 +226,7 @@ export const bulksDue = (after: Date): Sql =>
   )
 
 /** Finds the oldest due bulk of each partner, in the order of the partners after `afterPartner`. */
-export function dueBulks(
-  tx: Tx,
-  now: Date,
-  afterPartner: string,
-  rowsMax: number,
-): Promise<readonly { readonly partnerId: string; readonly id: string }[]> {
+export function dueBulks(tx: Tx, now: Date, afterPartner: string, rowsMax: number): Promise<readonly RowKey[]> {
   return tx.rows(
     dueWork('finds bulks with payouts to make, without a lock', (whose) =>
       unprepared(sql`/* bulk-payouts.dueBulks */

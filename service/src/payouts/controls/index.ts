@@ -12,8 +12,6 @@ export {
   payeeMismatches,
   refuseExceeded,
   type Limit,
-  limitPeriods,
-  limitScopes,
   remainingAmount,
   resetsAt,
   writeCounted,
@@ -46,6 +44,6 @@ export {
 
 export { type BeyondMaximum, countApprovals, findExceededMaximum } from './maxima.ts'
 export { payoutControlsRoutes } from './routes.ts'
-export { createPayoutControls, type PayoutControls } from './service.ts'
+export { createPayoutControls } from './service.ts'
 export { listApprovalRules } from './store.ts'
 export { debitedCurrency, readReference, sidesOfCall, writeReference } from './sides.ts'

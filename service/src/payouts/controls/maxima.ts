@@ -24,7 +24,6 @@ import {
   sidesCounted,
 } from './rules.ts'
 import { conversionText, readReference, type AmountSide, sideOverAllCurrencies, sidesOf } from './sides.ts'
-import { maximaFor, type ApproverMaximum } from './store.ts'
 import * as store from './store.ts'
 
 type Approver = { readonly id: string; readonly name: string }
@@ -74,7 +73,10 @@ const countersOf = (
   )
 
 /** Maxima of partners, and the conversion for those across all currencies. */
-type ApproverMaxima = { readonly rows: readonly ApproverMaximum[]; readonly convert: ReferenceConverter | undefined }
+type ApproverMaxima = {
+  readonly rows: readonly store.ApproverMaximum[]
+  readonly convert: ReferenceConverter | undefined
+}
 /** An amount of a payout to which a maximum applies. */
 type HeldAmount = { readonly side: AmountSide; readonly most: Minor; readonly counters: readonly Counter[] }
 
@@ -86,7 +88,7 @@ async function readMaxima({ rates }: MaximaDeps, tx: Tx, payouts: readonly Appro
   if (payouts.length === 0) return { rows: [], convert: undefined }
   const currencies = payouts.flatMap((payout) => sidesOfPayout(payout).map(({ currency }) => currency))
   const partnerIds = payouts.map(({ partnerId }) => partnerId)
-  const rows = await maximaFor(tx, partnerIds, [...new Set(currencies)])
+  const rows = await store.maximaFor(tx, partnerIds, [...new Set(currencies)])
   const isOverAll = rows.some(({ allCurrencies }) => allCurrencies)
   return { rows, convert: isOverAll ? await rates.converter(tx) : undefined }
 }

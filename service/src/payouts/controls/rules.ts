@@ -1,11 +1,20 @@
 /** Pure: limits and their periods, approvals, fees and cooling-offs. */
 import { Refusal } from '../../kernel/api/index.ts'
-import { ownJson, type Rail, type VerificationState } from '@partner-payments/wire'
-import { after, amountText, type Currency, hourMs, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
+import { ownJson, payouts, type Rail, type VerificationState } from '@partner-payments/wire'
+import {
+  after,
+  amountText,
+  type Currency,
+  hourMs,
+  type Minor,
+  nilId,
+  partnerKey,
+  type Money,
+} from '../../kernel/index.ts'
 import { conversionText, type AmountSide } from './sides.ts'
 import type { PayeeCheck } from '../../parties/beneficiaries/index.ts'
 
-export const limitScopes = ['partner', 'customer', 'beneficiary'] as const
+const { limitScopes, limitPeriods } = payouts
 export type LimitScope = (typeof limitScopes)[number]
 /** Scopes of the counters of limits, and of the counter of the daily sum without approval. */
 export const counterScopes = [...limitScopes, 'unapproved'] as const
@@ -15,7 +24,6 @@ type AllCurrencies<Scope extends string> = `all.${Scope}`
 export const counterScopesOfAll = counterScopes.map((scope): AllCurrencies<BaseScope> => `all.${scope}`)
 /** `approver`: counts the sum that a person has approved. Only approvals read and write these counters. */
 export type CounterScope = BaseScope | 'approver' | AllCurrencies<BaseScope | 'approver'>
-export const limitPeriods = ['payment', 'day', 'month'] as const
 export type LimitPeriod = (typeof limitPeriods)[number]
 export const counterPeriods = limitPeriods.filter((period) => period !== 'payment')
 
@@ -298,7 +306,7 @@ export type NeededApproval = {
   readonly cause: 'amount' | 'day' | 'bulk' | 'beneficiary' | 'payee'
   readonly because: string
   /** Amount of the rule that the payout exceeds. Absent: the cause is not an amount. */
-  readonly above?: { readonly amount: Minor; readonly currency: Currency }
+  readonly above?: Money
   readonly expiresAt: Date
   readonly needsPasskey: boolean
 }

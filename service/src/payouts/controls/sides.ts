@@ -1,9 +1,7 @@
 /** The amounts of a payout to which the operator's rules apply, and the balances whose rules apply. */
 import { ownJson } from '@partner-payments/wire'
-import { amountText, type Currency, type Minor } from '../../kernel/index.ts'
+import { amountText, type Currency, type Minor, type Money } from '../../kernel/index.ts'
 import type { ReferenceAmount } from '../../rates/index.ts'
-
-type Money = { readonly currency: Currency; readonly amount: Minor }
 
 /**
  * The fields of a payout request that the operator's rules need. `quote`: undefined if the amount leaves the balance in

@@ -13,7 +13,6 @@ import type { Transactions } from '../../transactions/index.ts'
 import { recallLifecycle } from './lifecycle.ts'
 import { answerDeadline } from './rules.ts'
 import * as store from './store.ts'
-import type { RecallRow } from './store.ts'
 
 /** `reasonCode`: the bank's ISO 20022 code; `bankText`: its own text. */
 type BankAnswer = { readonly reasonCode: string | null; readonly bankText?: string | null }
@@ -139,7 +138,7 @@ export function createRecallReturns(deps: AdvanceDeps): RecallReturns {
   }
 }
 
-const toEventData = (recall: RecallRow, payout: PayoutRow): EventPayload<'payout.recall.updated'> => ({
+const toEventData = (recall: store.RecallRow, payout: PayoutRow): EventPayload<'payout.recall.updated'> => ({
   ...amountLeaving(payout),
   customFields: null,
   idempotencyKey: null,
@@ -156,7 +155,11 @@ const toEventData = (recall: RecallRow, payout: PayoutRow): EventPayload<'payout
   returnReference: recall.returnReference,
 })
 
-export const recallUpdated = (recall: RecallRow, payout: PayoutRow, now: Date): NewEvent<'payout.recall.updated'> => ({
+export const recallUpdated = (
+  recall: store.RecallRow,
+  payout: PayoutRow,
+  now: Date,
+): NewEvent<'payout.recall.updated'> => ({
   partnerId: recall.partnerId,
   type: 'payout.recall.updated',
   occurredAt: now,

@@ -15,7 +15,6 @@ import {
 import { requireRecallable } from './rules.ts'
 import * as store from './store.ts'
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
-import { answersDue } from './store.ts'
 
 export type RecallClaim = store.RecallRow & { readonly leaseId: string }
 
@@ -267,4 +266,4 @@ function createExpire({ db, clock, log }: RecallsDeps, advance: AdvanceRecalls):
 // The job that expires recalls whose bank has not answered in time. Settlement sends recalls.
 
 export const recallsJob = ({ expireStep }: Pick<Recalls, 'expireStep'>): Job =>
-  defineJob({ name: 'payouts.recalls', due: answersDue, run: expireStep, age: { queue: 'expiring_recalls' } })
+  defineJob({ name: 'payouts.recalls', due: store.answersDue, run: expireStep, age: { queue: 'expiring_recalls' } })

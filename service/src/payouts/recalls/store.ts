@@ -1,6 +1,6 @@
 /** SQL of recalls. */
 import type { recalls } from '@partner-payments/wire'
-import type { Currency } from '../../kernel/index.ts'
+import type { Currency, RowKey } from '../../kernel/index.ts'
 import {
   acrossPartners,
   dueWork,
@@ -14,7 +14,7 @@ import {
   unprepared,
 } from '../../postgres/index.ts'
 
-export type RecallReason = (typeof recalls.recallReasons)[number]
+export type RecallReason = recalls.RecallReason
 export type RecallStatus = (typeof recalls.recallStatuses)[number]
 
 const types = {
@@ -78,10 +78,7 @@ export async function recallsByIds(tx: Tx, partnerId: string, ids: readonly stri
 }
 
 /** Locks the recalls of payouts, in the order of their ids, like all writers. The caller has locked the payouts. */
-export function lockRecallsOf(
-  tx: Tx,
-  payouts: readonly { readonly partnerId: string; readonly id: string }[],
-): Promise<readonly RecallRow[]> {
+export function lockRecallsOf(tx: Tx, payouts: readonly RowKey[]): Promise<readonly RecallRow[]> {
   return tx.rows<RecallRow>(
     unprepared(sql`/* recalls.lockRecallsOf */
     select ${columns} from payouts.recalls

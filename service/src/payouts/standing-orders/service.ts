@@ -59,17 +59,16 @@ import {
   orderTask,
 } from './rules.ts'
 import { type Occurrence, occurrencesFrom, occurrenceSince, readSchedule } from './schedule.ts'
-import { type OrderRow, ordersDue, personalOrders, findOrdersByPayment } from './store.ts'
+import * as store from './store.ts'
 import type { EventOutbox, EventPayload } from '../../events/index.ts'
 import type { FactQueue } from '../../inbox/index.ts'
 import type { ChooseConnector } from '../../rails/index.ts'
 import type { Beneficiaries } from '../../parties/beneficiaries/index.ts'
 import type { Customers } from '../../parties/customers/index.ts'
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
-import * as store from './store.ts'
 
 /** `customerId`: the customer of the payee. Null: the payee belongs to the partner, or was deleted. */
-type OwnedOrder = OrderRow & { readonly customerId: string | null }
+type OwnedOrder = store.OrderRow & { readonly customerId: string | null }
 
 export type StandingOrders = {
   /**
@@ -127,7 +126,7 @@ export function createStandingOrders(deps: StandingOrdersDeps): StandingOrders {
       const orders = await store.lockOrdersOfPayees(tx, partnerId, beneficiaryIds)
       await erasePersonal(
         tx,
-        personalOrders,
+        store.personalOrders,
         partnerId,
         orders.map(({ id }) => id),
       )
@@ -247,7 +246,7 @@ type Changes = Pick<StandingOrders, 'pause' | 'resume' | 'cancel'>
 
 /** Creates the operations that change an order. Each locks the order, as the worker does: a payout is created before the change or not at all. */
 function createChanges({ db, clock, eventOutbox, ordersMax, beneficiaries }: StandingOrdersDeps): Changes {
-  const ownedOf = async (tx: Tx, order: OrderRow): Promise<OwnedOrder> => {
+  const ownedOf = async (tx: Tx, order: store.OrderRow): Promise<OwnedOrder> => {
     const key = { partnerId: order.partnerId, id: order.beneficiaryId }
     const payee = (await beneficiaries.payeesByIds(tx, [key])).get(partnerKey(key.partnerId, key.id))
     return { ...order, customerId: payee?.customerId ?? null }
@@ -495,7 +494,7 @@ type StandingOrdersDeps = {
   readonly ordersMax: number
 }
 
-const common = ({ id, amount, currency, beneficiaryId, reference }: OrderRow) => ({
+const common = ({ id, amount, currency, beneficiaryId, reference }: store.OrderRow) => ({
   amount: writeAmount(amount, currency),
   currency,
   customFields: null,
@@ -514,7 +513,7 @@ const toFailedEvent = ({ order, execution }: DateResult): EventPayload<'standing
   status: execution.status,
 })
 
-const toEndedEvent = (order: OrderRow): EventPayload<'standing.order.ended'> => ({
+const toEndedEvent = (order: store.OrderRow): EventPayload<'standing.order.ended'> => ({
   ...common(order),
   endReason: order.endReason ?? 'Completed',
 })
@@ -542,7 +541,7 @@ function appendExecuted(eventOutbox: EventOutbox, tx: Tx, executed: readonly Dat
 }
 
 /** Appends the event of each order that has ended. */
-function appendEnded(eventOutbox: EventOutbox, tx: Tx, orders: readonly OrderRow[], now: Date): void {
+function appendEnded(eventOutbox: EventOutbox, tx: Tx, orders: readonly store.OrderRow[], now: Date): void {
   eventOutbox.appendMany(
     tx,
     orders
@@ -557,7 +556,7 @@ function appendEnded(eventOutbox: EventOutbox, tx: Tx, orders: readonly OrderRow
 }
 
 export const ordersJob = ({ step }: Pick<StandingOrders, 'step'>): Job =>
-  defineJob({ name: 'payouts.orders', due: ordersDue, run: step, age: { queue: 'standing_orders' } })
+  defineJob({ name: 'payouts.orders', due: store.ordersDue, run: step, age: { queue: 'standing_orders' } })
 
 // The next payouts of standing orders, for payments that may repeat them.
 
@@ -574,7 +573,7 @@ export const createScheduledPayouts =
     if (holders.length === 0) return []
     const holderOf = new Map(holders.map((holder) => [holder.id, holder]))
     const amounts = [...new Set(payments.map(({ amount }) => amount))]
-    const orders = await findOrdersByPayment(tx, partnerId, [...holderOf.keys()], amounts)
+    const orders = await store.findOrdersByPayment(tx, partnerId, [...holderOf.keys()], amounts)
     return orders.flatMap(({ beneficiaryId, dueAt, id, reference, amount, currency, createdAt }) => {
       const holder = holderOf.get(beneficiaryId)
       if (holder === undefined || dueAt === null) return []

@@ -12,7 +12,6 @@ export {
   type Client,
   createSignIn,
   type Enrolment,
-  type Factor,
   type FactorInput,
   type Session,
   type SignIn,
@@ -28,6 +27,5 @@ export {
   type SignOnPurpose,
   type SignOnAnswer,
   SignOnFailed,
-  type SignOnFailure,
   type SingleSignOn,
 } from './single-sign-on.ts'

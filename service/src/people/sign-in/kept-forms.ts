@@ -3,7 +3,7 @@
  * person has signed in again.
  */
 import { readLink } from '../../kernel/api/index.ts'
-import { after, type Clock, newId, type Sealer } from '../../kernel/index.ts'
+import { after, type Clock, newId, type Sealer, tokenHash } from '../../kernel/index.ts'
 import type { Database, SealedColumn } from '../../postgres/index.ts'
 import * as rules from './rules.ts'
 import * as store from './store.ts'
@@ -47,7 +47,7 @@ export function createKeptForms({ db, clock, sealer, session }: Deps): KeptForms
   return {
     keep: async ({ token, device }, form) => {
       const partnerId = readLink(token)
-      const memberId = partnerId && (await store.memberOfToken(db, partnerId, rules.tokenHash(token)))
+      const memberId = partnerId && (await store.memberOfToken(db, partnerId, tokenHash(token)))
       if (partnerId === undefined || memberId === undefined) return undefined
       const id = newId()
       const deviceHash = rules.deviceHash(memberId, device)

@@ -41,9 +41,6 @@ export const attemptLimit = (now: Date) => ({ failuresMax, blockedUntil: after(n
 export const passwordCharsMin = 12
 export const passwordCharsMax = 128
 
-/** Hashes the token of a session: the partner's id and 256 random bits. Only the cookie contains the token itself. */
-export const tokenHash = (token: string): Buffer => createHash('sha256').update(token).digest()
-
 /** Hashes the value of a device for one member, so that the rows do not reveal which accounts share a browser. */
 export const deviceHash = (memberId: string, device: string): Buffer =>
   createHash('sha256').update(`${memberId} ${device}`).digest()

@@ -1,6 +1,15 @@
 /** The operations of sign-in. */
 import { newLinkToken, readLink, refuseField } from '../../kernel/api/index.ts'
-import { after, type Clock, deriveKey, minuteMs, newId, randomBytes, type Sealer } from '../../kernel/index.ts'
+import {
+  after,
+  type Clock,
+  deriveKey,
+  minuteMs,
+  newId,
+  randomBytes,
+  type Sealer,
+  tokenHash,
+} from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import {
   confirmationOptions,
@@ -40,7 +49,7 @@ export type FactorInput =
   | { readonly kind: 'password'; readonly password: string; readonly code: string }
 
 /** A factor that was proved and is not stored yet. */
-export type Factor =
+type Factor =
   | { readonly kind: 'passkey'; readonly row: store.PasskeyRow }
   | { readonly kind: 'password'; readonly hash: string; readonly totpSecret: string; readonly step: bigint }
 
@@ -129,7 +138,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
   const session: SignIn['session'] = async (token, by = 'person') => {
     const partnerId = readLink(token)
     if (partnerId === undefined) return undefined
-    const row = await store.findSession(db, partnerId, rules.tokenHash(token), alive())
+    const row = await store.findSession(db, partnerId, tokenHash(token), alive())
     if (row === undefined) return undefined
     const now = clock.now()
     const restedBefore = after(now, -rules.moneyIdleMs)
@@ -154,7 +163,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
       await store.insertSession(tx, partnerId, {
         id: newId(),
         memberId,
-        tokenHash: rules.tokenHash(token),
+        tokenHash: tokenHash(token),
         ...by,
         ...times,
       })
@@ -185,7 +194,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
     },
     rotate: async (partnerId, sessionId) => {
       const token = newLinkToken(partnerId)
-      await store.replaceToken(db, partnerId, sessionId, rules.tokenHash(token))
+      await store.replaceToken(db, partnerId, sessionId, tokenHash(token))
       return token
     },
   }

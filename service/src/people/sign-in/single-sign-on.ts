@@ -5,7 +5,6 @@ import type * as oidc from 'openid-client'
 import { after, type Clock, hourMs, randomBytes, type Sealer, secondMs } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import * as rules from './rules.ts'
-import { answerChallenge } from './store.ts'
 import * as identities from './store.ts'
 
 export type Provider = {
@@ -45,7 +44,7 @@ export type ProviderClaims = {
  * is connected. `address`: the provider and the invitation name different addresses. `role`: the provider does not give the role. `required`: the
  * person must sign in by the provider. `invited`: the address has an invitation, and the person must open its link.
  */
-export type SignOnFailure =
+type SignOnFailure =
   | 'expired'
   | 'refused'
   | 'unreachable'
@@ -178,7 +177,7 @@ export function createSingleSignOn(deps: SingleSignOnDeps): SingleSignOn {
       return { purpose: attempt.purpose, proved, asked: { digest: digestOf(attempt.state), expiresAt } }
     },
     answer: (tx, realmId, { digest, expiresAt }) =>
-      answerChallenge(tx, realmId, digest, { expiresAt, now: clock.now() }),
+      identities.answerChallenge(tx, realmId, digest, { expiresAt, now: clock.now() }),
   }
 }
 

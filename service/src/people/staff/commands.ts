@@ -4,7 +4,7 @@
  */
 import { newLinkToken, notFound, Refusal } from '../../kernel/api/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
-import { after, dayMs, newId, randomBytes } from '../../kernel/index.ts'
+import { after, dayMs, newId, randomBytes, tokenHash } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import {
   commandsMs,
@@ -12,7 +12,6 @@ import {
   originCharsMax,
   scheduleDaysMax,
   staffRealmId,
-  tokenHash,
   userCodeHash,
   formatUserCode,
 } from './rules.ts'

@@ -82,7 +82,7 @@ export const createSetDeciders =
 // Checks the two people of a decision when it takes effect. Cases, hits, monitoring rules and changes call this check
 // in the transaction of the effect, so that a person who lost the role after the proposal does not count.
 
-export type JudgeTwoStaff = (tx: Tx, author: Decider, approver: Decider) => Promise<DecidersProblem | undefined>
+type JudgeTwoStaff = (tx: Tx, author: Decider, approver: Decider) => Promise<DecidersProblem | undefined>
 
 /** Checks two staff members. `may`: whether a role may decide. Locks both accounts until the end of the transaction. */
 export const createStaffJudge =

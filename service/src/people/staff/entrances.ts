@@ -4,7 +4,7 @@
  */
 import { notFound } from '../../kernel/api/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
-import { personKey } from '../../kernel/index.ts'
+import { personKey, tokenHash } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import {
   type Client,
@@ -16,7 +16,7 @@ import {
   type SignOnAnswer,
   SignOnFailed,
 } from '../sign-in/index.ts'
-import { emailKey, staffRealmId, tokenHash } from './rules.ts'
+import { emailKey, staffRealmId } from './rules.ts'
 import type { SignedInStaff, StaffAccount, StaffDeps } from './deps.ts'
 import * as store from './store.ts'
 import { type MailContent, type MailToRender, oneLine, plainMail, utc } from '../../mail/index.ts'

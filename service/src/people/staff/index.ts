@@ -7,14 +7,7 @@
  * approved it. An item of the queue has at most one open assignment.
  */
 export { type DecidedKind, decidedKinds, staffRealmId, type StaffRole, staffRoles, canTurnRules } from './rules.ts'
-export {
-  type Deciders,
-  kindsDecidedBy,
-  requireDecider,
-  type JudgeTwoStaff,
-  judgeDeciders,
-  createStaffJudge,
-} from './deciders.ts'
+export { type Deciders, kindsDecidedBy, requireDecider, judgeDeciders, createStaffJudge } from './deciders.ts'
 export { assignmentsJob, type WaitingChecks, queueItemName } from './assignments.ts'
 export {
   type Assignment,
@@ -27,14 +20,7 @@ export {
   waitingReasons,
   accounts as staffAccounts,
 } from './store.ts'
-export {
-  createStaffChanges,
-  type StaffChange,
-  type StaffChanges,
-  createStaff,
-  type Staff,
-  type StaffSearch,
-} from './service.ts'
+export { createStaffChanges, type StaffChange, type StaffChanges, createStaff, type Staff } from './service.ts'
 
 export { eraseNotes, keptNotes, type StaffNote, type NoteSubject, noteSubjectKinds } from './store.ts'
 

@@ -62,8 +62,6 @@ export function refuseLastAdmin(role: StaffRole, admins: number): void {
 
 export const invitationMs = 24 * hourMs
 
-export const tokenHash = (token: string): Buffer => createHash('sha256').update(token).digest()
-
 export const emailKey = (email: string): string => email.trim().toLowerCase()
 
 /** A person must confirm the sign-in of a command within this time. */

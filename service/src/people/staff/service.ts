@@ -2,7 +2,16 @@
 import type { RecordedAction } from '../../audit/index.ts'
 import { newLinkToken, notFound, Refusal, refuseInvalid } from '../../kernel/api/index.ts'
 import { type CaseRow, type Decisions, keptFromPartners, operatorPartnerId } from '../../cases/index.ts'
-import { after, type Clock, isEmptyName, newId, personKey, tidyName } from '../../kernel/index.ts'
+import {
+  after,
+  type Clock,
+  isEmptyName,
+  newId,
+  personKey,
+  tidyName,
+  type RowKey,
+  tokenHash,
+} from '../../kernel/index.ts'
 import { createFactQueue } from '../../inbox/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Hit, Screening } from '../../screening/index.ts'
@@ -18,7 +27,7 @@ import {
   type StaffSingleSignOn,
   mailStaffChange,
 } from './entrances.ts'
-import { changeMs, emailKey, invitationMs, refuseLastAdmin, staffRealmId, type StaffRole, tokenHash } from './rules.ts'
+import { changeMs, emailKey, invitationMs, refuseLastAdmin, staffRealmId, type StaffRole } from './rules.ts'
 import * as store from './store.ts'
 
 /** The input of a decision that the person supplies. */
@@ -82,7 +91,7 @@ export type Staff = Entrances & {
    * Takes a case, gives it to another person, or hands it back. Every role may. `seen`: the owner on the page. Refuses:
    * not_found, validation_failed (decided, the owner has changed, no such person), permission_denied.
    */
-  readonly assignCase: (signed: SignedInStaff, given: CaseKey & OwnerChange) => Promise<CaseRow>
+  readonly assignCase: (signed: SignedInStaff, given: RowKey & OwnerChange) => Promise<CaseRow>
   /** Adds a note to the history of an open case. Every role may. Refuses: not_found, validation_failed (decided), permission_denied. */
   readonly remarkCase: (
     signed: SignedInStaff,
@@ -109,12 +118,11 @@ export type Staff = Entrances & {
   ) => Promise<Hit>
 }
 
-type CaseKey = { readonly partnerId: string; readonly id: string }
 /** `ownerId`: null removes the owner. `seen`: the owner on the page. */
 type OwnerChange = { readonly ownerId: string | null; readonly seen: string | null }
 
 /** `by`: what kind of text was typed. The text itself may be personal data, which the log must not contain because it is never erased. */
-export type StaffSearch = {
+type StaffSearch = {
   readonly by: 'money' | 'text'
   /** Ids, each with its partner's. */
   readonly payouts: readonly string[]

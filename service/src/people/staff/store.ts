@@ -1,7 +1,7 @@
 /** All SQL of staff: accounts, invitations, command tokens, proposed changes, assignments of queue items, deciders and notes. */
 import { acrossPartners, type RetainedTable, noSql, ofPartners, sql, type Tx } from '../../postgres/index.ts'
 import type { DecidedKind, StaffRole } from './rules.ts'
-import type { Currency, Minor } from '../../kernel/index.ts'
+import type { Money } from '../../kernel/index.ts'
 
 export type AccountRow = {
   readonly id: string
@@ -316,7 +316,7 @@ export type WaitingThing = QueueItemKey & {
   /** The score of a hit. */
   readonly score?: number
   /** The amount of a payout. */
-  readonly money?: { readonly amount: Minor; readonly currency: Currency }
+  readonly money?: Money
   /** The outcome that a person proposed for a hit. */
   readonly proposal?: { readonly outcome: 'clear' | 'confirm'; readonly by: string }
 }

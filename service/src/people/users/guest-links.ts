@@ -11,7 +11,7 @@ import {
   refuseFields,
 } from '../../kernel/api/index.ts'
 import type { Audit, ServiceAct } from '../../audit/index.ts'
-import { after, type Clock, hourMs, minuteMs, newId, present } from '../../kernel/index.ts'
+import { after, type Clock, hourMs, minuteMs, newId, present, tokenHash } from '../../kernel/index.ts'
 import {
   type MailContent,
   type MailQueue,
@@ -24,18 +24,17 @@ import {
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { permit, type Power, whyNot } from './giving.ts'
 import { currentCallerActor, type Maker, findMaker } from './makers.ts'
-import { utcDay, emailErrors, emailKey, nameErrors, refuseExcessMails, tokenHash } from './rules.ts'
+import { utcDay, emailErrors, emailKey, nameErrors, refuseExcessMails } from './rules.ts'
 import * as store from './store-entrances.ts'
 import { countMails, forgetMails } from './store.ts'
 import { withToken } from './mails.ts'
-import type { GuestLinkRow } from './store-entrances.ts'
 
 export type GuestLink = store.GuestLinkRow & {
   readonly status: 'Pending' | 'Open' | 'Expired' | 'Revoked' | 'Ended'
 }
 
 /** The guest of a session. The caller has permissions only for webhooks. */
-export type Guest = {
+type Guest = {
   readonly caller: Caller
   readonly link: store.GuestLinkRow
   readonly partnerName: string
@@ -239,7 +238,7 @@ function createVisits(deps: GuestLinksDeps): Pick<GuestLinks, 'shown' | 'open' |
 // The mail with a guest link, which has the only copy of the token, sealed.
 
 const guestMail = (
-  { id, email, fullName, madeByName, expiresAt }: GuestLinkRow,
+  { id, email, fullName, madeByName, expiresAt }: store.GuestLinkRow,
   token: string,
   linkUrl: string,
 ): NewMail => ({

@@ -14,27 +14,26 @@
 export {
   renderSignInChange,
   renderSignInLink,
-  type InvitationMailKind,
   renderInvitation,
   createImpersonationNotice,
   renderImpersonationMail,
 } from './mails.ts'
 export { renderNewDevice } from './entrances.ts'
 export { createFactors, type Factors } from './factors.ts'
-export { createFirstAdmin, type FirstAdmin, createUsers, type Invitation, type Users } from './service.ts'
+export { createFirstAdmin, type FirstAdmin, createUsers } from './service.ts'
 export { guestLinksRoutes, usersRoutes, serviceAccountsRoutes } from './routes.ts'
-export { createGuestLinks, type Guest, type GuestLinks, renderGuestLink } from './guest-links.ts'
+export { createGuestLinks, type GuestLinks, renderGuestLink } from './guest-links.ts'
 
 export { createMayPay } from './makers.ts'
 export type { MembersDeps, SignedInUser, SignInResult } from './member-deps.ts'
-export { createMembers, type Members, type User, membersRoutes } from './member-routes.ts'
+export { createMembers, type Members, membersRoutes } from './member-routes.ts'
 export { sealedClientSecrets, sealedWaitingSecrets } from './store-entrances.ts'
 export { type CancellableRecovery, renderRecoveryLink, renderRecoveryReport, recoveriesJob } from './recoveries.ts'
 
 export { renderRoleChange } from './role-changes.ts'
 
 export { memberIdsAfter, subjectOfMember, team } from './store.ts'
-export { createSavedViews, type SavedView, type SavedViews } from './saved-views.ts'
+export { createSavedViews, type SavedViews } from './saved-views.ts'
 export {
   createUploads,
   sealedUploads,
@@ -45,6 +44,6 @@ export {
   uploadsJob,
 } from './uploads.ts'
 
-export { renderKeyChange, createServiceAccounts, type ServiceAccounts } from './service-accounts.ts'
+export { renderKeyChange, createServiceAccounts } from './service-accounts.ts'
 
 export { eraseUploads } from './store-uploads.ts'

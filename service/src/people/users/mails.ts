@@ -1,6 +1,5 @@
 /** The mails to a partner's team: changes of a sign-in, invitations, sign-in links, and impersonations by staff. */
 import {
-  escapeHtml,
   htmlPage,
   type MailContent,
   type MailQueue,
@@ -12,7 +11,7 @@ import {
   utc,
 } from '../../mail/index.ts'
 import type { users as wire } from '@partner-payments/wire'
-import { present } from '../../kernel/index.ts'
+import { present, escapeHtml } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { type InvitationRow, membersWithRoles } from './store.ts'
 
@@ -85,7 +84,7 @@ export function renderSignInLink(mail: MailToRender): MailContent {
   return mailWithLink(`Sign in to ${partner}`, before, link, after)
 }
 
-export type InvitationMailKind = 'invitation' | 'invitation_resent'
+type InvitationMailKind = 'invitation' | 'invitation_resent'
 
 type InvitationMailData = {
   readonly role: wire.Role

@@ -19,7 +19,6 @@ import { changeRole } from './role-changes.ts'
 import { utcDay, emailKey, refuseLastAdmin, refuseExcessMails } from './rules.ts'
 import { createTeamSingleSignOn, type TeamSingleSignOn } from './single-sign-on.ts'
 import * as store from './store.ts'
-import { deletePrivateViews } from './store.ts'
 import { deleteUploadsOf } from './store-uploads.ts'
 
 const writeUser = createRecordWriter(wire.User)
@@ -56,7 +55,7 @@ export function membersRoutes(members: Members) {
 
 // The operations of a team: people join by an invitation, sign in, change roles and are removed.
 
-export type User = store.MemberRow & { readonly factors: readonly ('passkey' | 'password' | 'sso')[] }
+type User = store.MemberRow & { readonly factors: readonly ('passkey' | 'password' | 'sso')[] }
 
 export type Members = Entrances & {
   readonly singleSignOn: TeamSingleSignOn
@@ -118,7 +117,7 @@ export function createMembers(deps: MembersDeps): Members {
         refuseLastAdmin(member.role, admins)
         const change = { member, from: member.role, to: null, ...authorship(caller, ip) }
         await changeRole(deps, tx, permitted, { partnerId, ...change })
-        await deletePrivateViews(tx, partnerId, id)
+        await store.deletePrivateViews(tx, partnerId, id)
         await deleteUploadsOf(tx, partnerId, id)
         await signIn.forget(tx, partnerId, id)
       }),

@@ -1,20 +1,11 @@
 /** Recoveries: a member who has lost every way to sign in gets a link to set a new one. */
 import { newLinkToken, notFound, readLink, Refusal, refuseField } from '../../kernel/api/index.ts'
-import { after, dayMs, hourMs, newId, present } from '../../kernel/index.ts'
+import { after, dayMs, hourMs, newId, present, tokenHash } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Client, Enrolment, FactorInput } from '../sign-in/index.ts'
 import { callerActor, permit, roleAsPower } from './giving.ts'
 import type { MembersDeps, SignedInUser, SignInResult } from './member-deps.ts'
-import { emailKey, tokenHash } from './rules.ts'
-import {
-  lockWithAdmins,
-  memberByAddress,
-  memberById,
-  type MemberRow,
-  recordSignIn,
-  recoveriesDue,
-  type RecoveryRow,
-} from './store.ts'
+import { emailKey } from './rules.ts'
 import * as store from './store.ts'
 import { singleSignOnOf } from './store-entrances.ts'
 import { changeMail, withToken } from './mails.ts'
@@ -91,7 +82,7 @@ export function createRecoveries(deps: MembersDeps): Recoveries {
 
 const isLive = ({ status }: store.RecoveryRow) => status === 'Waiting' || status === 'Open'
 
-const toRecovery = (row: store.RecoveryRow & Pick<MemberRow, 'fullName' | 'email'>): Recovery => {
+const toRecovery = (row: store.RecoveryRow & Pick<store.MemberRow, 'fullName' | 'email'>): Recovery => {
   const { id, fullName, email, status, begunByName: begunBy, reason, dueAt, expiresAt, endedBecause, createdAt } = row
   return { id, fullName, email, status, begunBy, reason, dueAt, expiresAt, endedBecause, createdAt }
 }
@@ -106,7 +97,7 @@ async function mailAdmins(
     event,
     person,
     cancelToken: token,
-  }: { readonly event: RecoveryEvent; readonly person: MemberRow; readonly cancelToken?: string },
+  }: { readonly event: RecoveryEvent; readonly person: store.MemberRow; readonly cancelToken?: string },
 ): Promise<void> {
   const all = await store.adminsOf(tx, partnerId, adminsMax)
   // The person gets the mail with the link instead.
@@ -116,7 +107,7 @@ async function mailAdmins(
 }
 
 /** Mails a new link, and returns the row with its hash. */
-async function sendLink(deps: MembersDeps, tx: Tx, partnerId: string, row: store.RecoveryRow, person: MemberRow) {
+async function sendLink(deps: MembersDeps, tx: Tx, partnerId: string, row: store.RecoveryRow, person: store.MemberRow) {
   const now = deps.clock.now()
   const token = newLinkToken(partnerId)
   const expiresAt = after(now, linkMs)
@@ -139,8 +130,8 @@ async function reset(deps: MembersDeps, tx: Tx, signed: SignedInUser, memberId: 
   const { clock, signIn, audit } = deps
   const { partnerId } = signed.session
   const by = signed.user
-  const { member } = await lockWithAdmins(tx, partnerId, memberId)
-  const actor = await memberById(tx, partnerId, by.id)
+  const { member } = await store.lockWithAdmins(tx, partnerId, memberId)
+  const actor = await store.memberById(tx, partnerId, by.id)
   // If two Admins reset each other at the same time, the second one no longer has a way to sign in.
   const actorFactors = await signIn.factorsOf(tx, partnerId, [by.id])
   if (actor?.role !== 'Admin' || actorFactors.length === 0) throw new Refusal('permission_denied')
@@ -179,8 +170,8 @@ async function begin(
   { email, staff, reason }: { readonly email: string; readonly staff: string; readonly reason: string },
 ): Promise<Recovery> {
   const now = deps.clock.now()
-  const found = await memberByAddress(tx, partnerId, emailKey(email.trim()))
-  const { member } = found === undefined ? { member: undefined } : await lockWithAdmins(tx, partnerId, found.id)
+  const found = await store.memberByAddress(tx, partnerId, emailKey(email.trim()))
+  const { member } = found === undefined ? { member: undefined } : await store.lockWithAdmins(tx, partnerId, found.id)
   if (member?.role !== 'Admin')
     throw new Refusal(
       'validation_failed',
@@ -222,7 +213,7 @@ async function cancel(
   because: string,
 ): Promise<void> {
   const ended = await end(deps, tx, partnerId, row, because)
-  const person = await memberById(tx, partnerId, row.memberId)
+  const person = await store.memberById(tx, partnerId, row.memberId)
   if (person !== undefined) await mailAdmins(deps, tx, partnerId, ended, { event: 'cancelled', person })
 }
 
@@ -233,7 +224,7 @@ async function mailDueLink(
   { partnerId, id, memberId }: { readonly partnerId: string; readonly id: string; readonly memberId: string },
 ): Promise<boolean> {
   if (await deps.isClosed(tx, partnerId)) return false
-  const { member } = await lockWithAdmins(tx, partnerId, memberId)
+  const { member } = await store.lockWithAdmins(tx, partnerId, memberId)
   const row = await store.lockRecovery(tx, partnerId, id)
   if (row?.status !== 'Waiting') return false
   const actor = { kind: 'time' } as const
@@ -254,7 +245,7 @@ async function mailDueLink(
 // The links of a recovery: its person sets a new way to sign in, and an Admin can cancel it.
 
 /** A recovery as the page shows it to its person. */
-type OpenRecovery = Pick<MemberRow, 'fullName' | 'email' | 'role'> &
+type OpenRecovery = Pick<store.MemberRow, 'fullName' | 'email' | 'role'> &
   Enrolment & {
     readonly partnerId: string
     readonly partnerName: string
@@ -263,7 +254,7 @@ type OpenRecovery = Pick<MemberRow, 'fullName' | 'email' | 'role'> &
   }
 
 /** A recovery as the page shows it to an Admin who may cancel it. */
-export type CancellableRecovery = Pick<MemberRow, 'fullName' | 'email'> &
+export type CancellableRecovery = Pick<store.MemberRow, 'fullName' | 'email'> &
   Pick<store.RecoveryRow, 'begunByName' | 'reason' | 'dueAt'> & { readonly partnerName: string }
 
 type RecoveryLinks = {
@@ -288,7 +279,7 @@ async function findOpen({ clock, isClosed, partnerName }: MembersDeps, tx: Tx, t
   if (partnerId === undefined || (await isClosed(tx, partnerId))) throw notFound('link')
   const row = await store.recoveryByToken(tx, partnerId, tokenHash(token))
   if (!isOpen(row, clock.now())) throw notFound('link')
-  const member = await memberById(tx, partnerId, row.memberId)
+  const member = await store.memberById(tx, partnerId, row.memberId)
   // Staff recover only Admins. An Admin recovers a person whose role has changed meanwhile.
   if (member === undefined || (row.byStaff && member.role !== 'Admin')) throw notFound('link')
   const name = await partnerName(tx, partnerId)
@@ -309,7 +300,7 @@ async function complete(deps: MembersDeps, token: string, given: FactorInput, cl
   const { partnerId, row, invited } = await findOpen(deps, db, token)
   const factor = await signIn.prove(invited, given)
   return db.transaction(async (tx) => {
-    await lockWithAdmins(tx, partnerId, row.memberId)
+    await store.lockWithAdmins(tx, partnerId, row.memberId)
     await store.lockRecovery(tx, partnerId, row.id)
     const { row: locked, member } = await findOpen(deps, tx, token)
     await refuseWithoutProvider(tx, partnerId, member)
@@ -318,7 +309,7 @@ async function complete(deps: MembersDeps, token: string, given: FactorInput, cl
     const recoveryCodes = await signIn.enrol(tx, partnerId, member.id, factor)
     const used = { ...locked, status: 'Used', updatedAt: now } as const
     await store.updateRecovery(tx, partnerId, used)
-    await recordSignIn(tx, partnerId, member.id, now)
+    await store.recordSignIn(tx, partnerId, member.id, now)
     const actor = { kind: 'partner', id: member.id, name: member.fullName, ip: client.ip } as const
     const subject = { userId: member.id, recoveryId: row.id }
     audit.append(tx, [{ partnerId, actor, action: 'recoverSignIn', subject, details: { factor: factor.kind } }])
@@ -338,7 +329,7 @@ function createCancellation(deps: MembersDeps): Pick<RecoveryLinks, 'cancellable
     const partnerId = readLink(token)
     const row = partnerId ? await store.recoveryByCancel(db, partnerId, tokenHash(token)) : undefined
     if (!partnerId || !isCancellable(row)) throw notFound('link')
-    const member = await memberById(db, partnerId, row.memberId)
+    const member = await store.memberById(db, partnerId, row.memberId)
     if (member === undefined || (await isClosed(db, partnerId))) throw notFound('link')
     return { partnerId, row, member }
   }
@@ -352,7 +343,7 @@ function createCancellation(deps: MembersDeps): Pick<RecoveryLinks, 'cancellable
     cancel: async (token, { ip }) => {
       const { partnerId, row: found } = await findCancellable(token)
       await db.transaction(async (tx) => {
-        await lockWithAdmins(tx, partnerId, found.memberId)
+        await store.lockWithAdmins(tx, partnerId, found.memberId)
         const row = await store.lockRecovery(tx, partnerId, found.id)
         if (!isCancellable(row)) throw notFound('link')
         // The link proves the mailbox of an Admin, but not which one.
@@ -367,11 +358,11 @@ function createCancellation(deps: MembersDeps): Pick<RecoveryLinks, 'cancellable
 
 // The mails of a recovery: the link for its person, and a report to the Admins of the team.
 
-type Person = Pick<MemberRow, 'fullName' | 'email'>
+type Person = Pick<store.MemberRow, 'fullName' | 'email'>
 
 /** Builds the mail with the link, which has the only copy of the token, sealed. */
 const recoveryLinkMail = (
-  { id, begunByName, expiresAt }: RecoveryRow,
+  { id, begunByName, expiresAt }: store.RecoveryRow,
   to: Person,
   { token, linkUrl }: { readonly token: string; readonly linkUrl: string },
 ): NewMail => ({
@@ -404,7 +395,7 @@ type RecoveryEvent = 'reset' | 'waiting' | 'opened' | 'cancelled' | 'used'
 
 /** Builds the mails to Admins. `cancel`: the link with which each of them can cancel the recovery. */
 const adminMails = (
-  row: RecoveryRow,
+  row: store.RecoveryRow,
   person: Person,
   report: {
     readonly event: RecoveryEvent
@@ -468,4 +459,4 @@ function reportSentence({ event, person, begunByName, dueAt, because }: Recovery
 
 /** Creates the job that mails the links of recoveries after the cooling-off. */
 export const recoveriesJob = ({ step }: Pick<Recoveries, 'step'>): Job =>
-  defineJob({ name: 'users.recoveries', due: recoveriesDue, run: step })
+  defineJob({ name: 'users.recoveries', due: store.recoveriesDue, run: step })

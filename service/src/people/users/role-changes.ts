@@ -7,7 +7,6 @@ import type { Tx } from '../../postgres/index.ts'
 import type { Permit } from './giving.ts'
 import type { MembersDeps } from './member-deps.ts'
 import * as members from './store.ts'
-import { adminsOf } from './store.ts'
 
 const adminsMax = 100
 
@@ -48,7 +47,7 @@ export async function mailRoleChange(
   partnerId: string,
   { member, from, to, by }: RoleChange,
 ): Promise<void> {
-  const admins = (await adminsOf(tx, partnerId, adminsMax)).filter(({ id }) => id !== member.id)
+  const admins = (await members.adminsOf(tx, partnerId, adminsMax)).filter(({ id }) => id !== member.id)
   const data = { person: member.fullName, from, to, by, at: clock.now().toISOString() }
   const mails = [...(from === null ? [] : [member]), ...admins].map(({ id, email, fullName }): NewMail => ({
     kind: 'role_changed',

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { operations, type Permission, permissions, roleAllows, users as wire } from '@partner-payments/wire'
 import { type Caller, type KeyBounds, Refusal } from '../../kernel/api/index.ts'
-import { emailKey, refuseBadEntries, refuseBadRedirect, invitationStatus, encodeToken, tokenHash } from './rules.ts'
-import { after, hourMs, minuteMs } from '../../kernel/index.ts'
+import { emailKey, refuseBadEntries, refuseBadRedirect, invitationStatus, encodeToken } from './rules.ts'
+import { after, hourMs, minuteMs, tokenHash } from '../../kernel/index.ts'
 import { type Act, acts, type Actor, everyRole, type Power, roleAsPower, whyNot } from './giving.ts'
 
 const refusedRedirect = (url: string, sandbox: boolean) => {

@@ -1,5 +1,4 @@
 /** The rules of invitations. */
-import { createHash } from 'node:crypto'
 import type { BodyOf, FieldError, users as wire } from '@partner-payments/wire'
 import { Refusal, refuseFields } from '../../kernel/api/index.ts'
 import { assert, dayMs, minuteMs, secondMs } from '../../kernel/index.ts'
@@ -28,11 +27,6 @@ export function emailKey(email: string): string {
 export function encodeToken(partnerId: string, random: Uint8Array): string {
   assert(random.length === tokenRandomBytes, 'a token has 256 random bits')
   return Buffer.concat([Buffer.from(partnerId.replaceAll('-', ''), 'hex'), random]).toString('base64url')
-}
-
-/** Hashes a token. No salt is needed, because 256 random bits cannot be guessed from their hash. */
-export function tokenHash(token: string): Buffer {
-  return createHash('sha256').update(token).digest()
 }
 
 /** Computes the status that the API shows: an invitation expires without an update of its row. */

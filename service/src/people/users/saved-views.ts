@@ -6,9 +6,8 @@ import { type Clock, newId } from '../../kernel/index.ts'
 import { type Database, sqlState, type Tx, violates } from '../../postgres/index.ts'
 import type { SignedInUser } from './member-deps.ts'
 import * as store from './store.ts'
-import type { SavedViewRow } from './store.ts'
 
-export type SavedView = Pick<SavedViewRow, 'id' | 'page' | 'name' | 'query' | 'isShared'> & {
+type SavedView = Pick<store.SavedViewRow, 'id' | 'page' | 'name' | 'query' | 'isShared'> & {
   /** True if the person may rename and delete it. */
   readonly isOwn: boolean
 }
@@ -19,7 +18,7 @@ export type SavedViews = {
   /** Saves a view. Refuses: validation_failed (/name: empty, too long, taken, or the person has too many; /query). */
   readonly save: (
     signed: SignedInUser,
-    view: Pick<SavedViewRow, 'page' | 'name' | 'query' | 'isShared'>,
+    view: Pick<store.SavedViewRow, 'page' | 'name' | 'query' | 'isShared'>,
     ip: string,
   ) => Promise<void>
   /** Renames a view. Refuses: validation_failed (/name), not_found (also if the person may not change it). */
@@ -39,7 +38,7 @@ type Deps = { readonly db: Database; readonly clock: Clock; readonly audit: Pick
 /**
  * Reports whether a person may change a view: its maker may, and anyone who manages the team may change a shared view.
  */
-const mayChange = ({ caller }: SignedInUser, { memberId, isShared }: SavedViewRow): boolean =>
+const mayChange = ({ caller }: SignedInUser, { memberId, isShared }: store.SavedViewRow): boolean =>
   memberId === caller.serviceAccountId || (isShared && caller.permissions.includes('users:write'))
 
 const refuseName = (code: FieldError['code'], message: string) => refuseField({ pointer: '/name', code, message })
@@ -59,14 +58,17 @@ function refuseTaken(error: unknown): never {
 }
 
 export function createSavedViews({ db, clock, audit }: Deps): SavedViews {
-  const toView = (signed: SignedInUser, row: SavedViewRow): SavedView => ({ ...row, isOwn: mayChange(signed, row) })
-  const record = (tx: Tx, { caller }: SignedInUser, row: SavedViewRow, action: ServiceAct, ip: string) => {
+  const toView = (signed: SignedInUser, row: store.SavedViewRow): SavedView => ({
+    ...row,
+    isOwn: mayChange(signed, row),
+  })
+  const record = (tx: Tx, { caller }: SignedInUser, row: store.SavedViewRow, action: ServiceAct, ip: string) => {
     const { partnerId, serviceAccountId: id, name } = caller
     const actor = { kind: 'partner', id, name, ip } as const
     const details = { page: row.page, name: row.name, shared: String(row.isShared) }
     audit.append(tx, [{ partnerId, actor, action, subject: { savedViewId: row.id }, details }])
   }
-  const lock = async (tx: Tx, signed: SignedInUser, id: string): Promise<SavedViewRow> => {
+  const lock = async (tx: Tx, signed: SignedInUser, id: string): Promise<store.SavedViewRow> => {
     const row = await store.lockView(tx, signed.caller.partnerId, id)
     if (row === undefined || !mayChange(signed, row)) throw notFound('saved view')
     return row

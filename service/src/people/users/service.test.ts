@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import { permissions } from '@partner-payments/wire'
 import { createTestDatabase } from '../../../../test/support/postgres.ts'
 import { type Caller, createCursors, type Refusal } from '../../kernel/api/index.ts'
-import { createLog, createSealer, dayMs, hourMs, minuteMs, newId } from '../../kernel/index.ts'
+import { createLog, createSealer, dayMs, hourMs, minuteMs, newId, tokenHash } from '../../kernel/index.ts'
 import { createAudit } from '../../audit/index.ts'
 import { createAccess } from '../../access/index.ts'
 import { createIdempotency } from '../../idempotency/index.ts'
@@ -13,7 +13,6 @@ import { createUsers, usersRoutes } from './index.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
 import { untilEnd } from '../../../../test/support/fixture.ts'
 import { outcomeCode, refusalOf } from '../../../../test/support/refusals.ts'
-import { tokenHash } from './rules.ts'
 
 const log = createLog('silent')
 const sealer = createSealer([Buffer.alloc(32, 1)])

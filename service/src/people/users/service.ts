@@ -9,7 +9,7 @@ import {
   readLink,
   Refusal,
 } from '../../kernel/api/index.ts'
-import { after, type Clock, dayMs, newId, present, randomBytes } from '../../kernel/index.ts'
+import { after, type Clock, dayMs, newId, present, randomBytes, tokenHash } from '../../kernel/index.ts'
 import type { Access } from '../../access/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 import { type Database, inTransaction, sqlState, type Tx, violates } from '../../postgres/index.ts'
@@ -29,15 +29,13 @@ import {
   refuseTakenAddresses,
   invitationStatus,
   encodeToken,
-  tokenHash,
   tokenRandomBytes,
 } from './rules.ts'
 import * as store from './store.ts'
-import { addressesWithMember, type InvitationRow } from './store.ts'
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 export type Invitation = Pick<
-  InvitationRow,
+  store.InvitationRow,
   'id' | 'email' | 'role' | 'status' | 'invitedById' | 'invitedByName' | 'createdAt' | 'updatedAt'
 >
 
@@ -156,7 +154,7 @@ function createInvitations(deps: UsersDeps): Users['createInvitations'] {
       const rows = drafts.map(({ row }) => row).toSorted((a, b) => (a.emailKey < b.emailKey ? -1 : 1))
       const emailKeys = rows.map((row) => row.emailKey)
       await store.expire(tx, partnerId, emailKeys, now)
-      const taken = new Set(await addressesWithMember(tx, partnerId, emailKeys))
+      const taken = new Set(await store.addressesWithMember(tx, partnerId, emailKeys))
       for (const row of rows) if (!(await store.insert(tx, permitted, partnerId, row))) taken.add(row.emailKey)
       refuseTakenAddresses(body.invitations, taken)
       await countDailyMails(tx, partnerId, emailKeys, now)
@@ -287,9 +285,9 @@ function newInvitation(
   entry: InvitationEntry,
   expiryDays: number,
   now: Date,
-): { readonly row: InvitationRow; readonly token: string } {
+): { readonly row: store.InvitationRow; readonly token: string } {
   const token = newToken(caller.partnerId)
-  const row: InvitationRow = {
+  const row: store.InvitationRow = {
     id: newId(),
     email: entry.email,
     emailKey: emailKey(entry.email),

@@ -2,7 +2,7 @@
 import type { ServiceAct } from '../../audit/index.ts'
 import { type BodyOf, type FieldError, ownJson, type users as wire } from '@partner-payments/wire'
 import { type Caller, newLinkToken, notFound, Refusal, refuseField, refuseFields } from '../../kernel/api/index.ts'
-import { after, hourMs, checkDeciders, newId, randomBytes } from '../../kernel/index.ts'
+import { after, hourMs, checkDeciders, newId, randomBytes, tokenHash } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { type Client, type ProviderClaims, type Provider, type SignOnPurpose, SignOnFailed } from '../sign-in/index.ts'
 import { changeMail, type SignInChange } from './mails.ts'
@@ -10,18 +10,10 @@ import { acceptInvitation, openSession, pendingInvitation } from './entrances.ts
 import { callerActor, everyRole, permit, type Permit, roleAsPower } from './giving.ts'
 import type { MembersDeps, SignedInUser } from './member-deps.ts'
 import { changeRole, mailRoleChange } from './role-changes.ts'
-import { emailKey, personKey, tokenHash, urlErrors } from './rules.ts'
-import {
-  clientSecretContext,
-  knownAs,
-  type RoleValues,
-  singleSignOnOf,
-  waitingSecretContext,
-} from './store-entrances.ts'
+import { emailKey, personKey, urlErrors } from './rules.ts'
+import * as providers from './store-entrances.ts'
 import * as store from './store.ts'
 import { currentCallerActor } from './makers.ts'
-import { memberById } from './store.ts'
-import * as providers from './store-entrances.ts'
 
 /** The reason why a person goes to the provider: to sign in, join or connect an account. */
 export type TeamPurpose =
@@ -48,24 +40,31 @@ export type TeamSingleSignOn = SingleSignOnSettings & {
   ) => Promise<{ readonly kind: SignOnPurpose['kind']; readonly token?: string; readonly next?: string }>
 }
 
-type TeamProvider = Provider & { readonly emailDomain: string; readonly roles: RoleValues }
+type TeamProvider = Provider & { readonly emailDomain: string; readonly roles: providers.RoleValues }
 
 /** Reads the provider of a partner. Throws SignOnFailed (`off`). */
 async function readProvider({ sealer, isClosed }: MembersDeps, tx: Tx, partnerId: string): Promise<TeamProvider> {
-  const row = await singleSignOnOf(tx, partnerId)
+  const row = await providers.singleSignOnOf(tx, partnerId)
   if (row === undefined || row.domainProvedAt === null || (await isClosed(tx, partnerId))) throw new SignOnFailed('off')
   const { issuer, clientId, roleClaim, emailDomain } = row
-  const clientSecret = sealer.open(row.clientSecretSealed, clientSecretContext(partnerId))
-  return { issuer, clientId, clientSecret, roleClaim, emailDomain, roles: ownJson<RoleValues>(row.roleValues) }
+  const clientSecret = sealer.open(row.clientSecretSealed, providers.clientSecretContext(partnerId))
+  return {
+    issuer,
+    clientId,
+    clientSecret,
+    roleClaim,
+    emailDomain,
+    roles: ownJson<providers.RoleValues>(row.roleValues),
+  }
 }
 
 export function createTeamSingleSignOn(deps: MembersDeps): TeamSingleSignOn {
   const { db, singleSignOn } = deps
   return {
     ...createSingleSignOnSettings(deps),
-    isOn: async (partnerId) => ((await singleSignOnOf(db, partnerId))?.domainProvedAt ?? null) !== null,
+    isOn: async (partnerId) => ((await providers.singleSignOnOf(db, partnerId))?.domainProvedAt ?? null) !== null,
     connectedSince: async ({ user, session: { partnerId } }) => {
-      const row = await singleSignOnOf(db, partnerId)
+      const row = await providers.singleSignOnOf(db, partnerId)
       if (row === undefined || row.domainProvedAt === null) return undefined
       return (await singleSignOn.connectedSince(db, partnerId, row.issuer, user.id)) ?? null
     },
@@ -176,7 +175,7 @@ async function addMember(
   const key = emailKey(email)
   const now = clock.now()
   if (!key.endsWith(`@${provider.emailDomain}`)) throw new SignOnFailed('unknown')
-  const known = await knownAs(tx, partnerId, key, now)
+  const known = await providers.knownAs(tx, partnerId, key, now)
   if (known !== undefined) throw new SignOnFailed(known)
   const id = newId()
   const fullName = (proved.name ?? email).slice(0, nameCharsMax)
@@ -375,7 +374,7 @@ async function providerRow(
     clientSecretSealed:
       secret === null && before !== undefined
         ? before.clientSecretSealed
-        : sealer.seal(secret ?? '', clientSecretContext(partnerId)),
+        : sealer.seal(secret ?? '', providers.clientSecretContext(partnerId)),
     domainToken: isSame ? before.domainToken : given.domainToken,
     domainProvedAt: isSame ? before.domainProvedAt : null,
     roleValues: JSON.stringify(given.roles ?? {}),
@@ -421,7 +420,8 @@ async function propose(
     settings: JSON.stringify(settings),
     proposedBy,
     proposedByName,
-    clientSecretSealed: clientSecret === null ? null : sealer.seal(clientSecret, waitingSecretContext(partnerId)),
+    clientSecretSealed:
+      clientSecret === null ? null : sealer.seal(clientSecret, providers.waitingSecretContext(partnerId)),
     proposedAt: now,
     expiresAt: after(now, changeMs),
   }
@@ -484,7 +484,8 @@ function createDecisions(deps: MembersDeps): Pick<SingleSignOnSettings, 'waiting
         const not = checkDeciders(author, { id: serviceAccountId, name, may: admins.includes(serviceAccountId) })
         if (not !== undefined) throw new Refusal('permission_denied', not.why)
         const sealed = change.clientSecretSealed
-        const secret = sealed === null ? {} : { clientSecret: sealer.open(sealed, waitingSecretContext(partnerId)) }
+        const secret =
+          sealed === null ? {} : { clientSecret: sealer.open(sealed, providers.waitingSecretContext(partnerId)) }
         const row = await providerRow(deps, tx, partnerId, { ...ownJson<ProviderRequest>(change.settings), ...secret })
         await carryOut(deps, tx, permitted, partnerId, row)
         record(deps, tx, change, { caller, action: 'confirmSingleSignOn', ip })
@@ -582,7 +583,7 @@ async function mailAdmins(
 ): Promise<void> {
   const at = clock.now()
   for (const id of await providers.lockAdmins(tx, partnerId)) {
-    const member = await memberById(tx, partnerId, id)
+    const member = await store.memberById(tx, partnerId, id)
     if (member) await mail.enqueue(tx, partnerId, [changeMail(member, change, { at, ip: '–' })])
   }
 }

@@ -8,13 +8,7 @@
  *   <dataDir>/service.pid         the process that holds the folder
  *   <dataDir>/backup-id           the id of the folder, also in its backup folder
  */
-export { type Backup, createBackup, type RestoreResult, restoreBackup } from './restore.ts'
+export { createBackup, restoreBackup } from './restore.ts'
 export { EmbeddedPostgresError } from './process.ts'
 
-export {
-  type EmbeddedPostgres,
-  type EmbeddedPostgresOptions,
-  findRunningPostgres,
-  hasCluster,
-  startEmbeddedPostgres,
-} from './start.ts'
+export { type EmbeddedPostgres, findRunningPostgres, hasCluster, startEmbeddedPostgres } from './start.ts'

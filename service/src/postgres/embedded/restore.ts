@@ -8,7 +8,7 @@ import { baseFolder, walFolder } from './archive.ts'
 import { errorCode, EmbeddedPostgresError, errorReason, until } from './process.ts'
 import { startEmbeddedPostgres } from './start.ts'
 
-export type RestoreResult = {
+type RestoreResult = {
   readonly backup: string
   readonly until: string | null
   /** The commit time of the last transaction that was replayed; null if the log has none. */
@@ -117,7 +117,7 @@ export async function restoreBackup(options: {
 // Copies the running cluster between `pg_backup_start` and `pg_backup_stop`. With the archived log since its start, the
 // copy can be restored to any later time. The npm package of PostgreSQL has no `pg_basebackup`.
 
-export type Backup = {
+type Backup = {
   /** Name of the backup's folder in `base`. */
   readonly name: string
   /** The earliest time to which the backup can be restored. */

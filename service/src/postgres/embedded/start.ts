@@ -27,7 +27,7 @@ import { type ChildProcess, execFile } from 'node:child_process'
 import { createServer } from 'node:net'
 import { totalmem } from 'node:os'
 
-export type EmbeddedPostgresOptions = {
+type EmbeddedPostgresOptions = {
   readonly dataDir: string
   /** False: the data does not survive a crash. For tests only. */
   readonly durable: boolean

@@ -46,7 +46,7 @@ export type Job = {
   readonly age?: QueueAge
 }
 
-export type QueueAge = {
+type QueueAge = {
   /** The label of the metric. */
   readonly queue: string
   readonly connector?: string

@@ -8,7 +8,7 @@ import { type Database, noSql, type Sql, sql, tablesIn, toStatement } from '../i
 import { createFailureLog, type Job } from './job.ts'
 import { startWorker, type Worker } from './worker.ts'
 
-export type JobsOptions = {
+type JobsOptions = {
   readonly db: Database
   readonly clock: Clock
   readonly log: Log

@@ -8,7 +8,6 @@
  */
 export {
   ageBands,
-  type AgeBand,
   createDecisionStatistics,
   type CountedKind,
   type DecisionNumbers,

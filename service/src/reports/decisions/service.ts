@@ -6,7 +6,7 @@ import { type Database, useSnapshot, type Tx } from '../../postgres/index.ts'
 import type { HitDisposition, Screening } from '../../screening/index.ts'
 import { type AgeBand, ageTimes, toAgeBands, type CountedKind, type Month, monthsUntil, ageBands } from './rules.ts'
 
-export { type AgeBand, ageBands, type CountedKind } from './rules.ts'
+export { ageBands, type CountedKind } from './rules.ts'
 
 export const monthsMax = 24
 

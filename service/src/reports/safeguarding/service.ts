@@ -27,7 +27,6 @@ import { type AccountInput, dayOfMoment, isDay, judgeDay, type LedgerSums, opens
 import * as store from './store.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { DayLook, DayReader } from '../../cases/reconciliation/index.ts'
-import type { DesignatedAccount } from './store.ts'
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 
 export type SafeguardingDeps = ComputeDeps & {
@@ -282,7 +281,7 @@ type DayRequest = {
   readonly isPast: boolean
   /** True if the cut is the end of the day. */
   readonly isOver: boolean
-  readonly accounts: readonly DesignatedAccount[]
+  readonly accounts: readonly store.DesignatedAccount[]
 }
 
 /** The content of a record without the fields of its version. */

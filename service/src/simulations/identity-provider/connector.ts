@@ -11,7 +11,7 @@ import {
 
 export const simulatedIdentityId = 'simulated'
 
-export type SimulatedIdentityDeps = {
+type SimulatedIdentityDeps = {
   /** The key that authorises calls and signs webhooks. */
   readonly key: Uint8Array
   /** Returns the address of the provider; undefined if it is not known yet. */

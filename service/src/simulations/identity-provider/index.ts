@@ -3,5 +3,5 @@
  * developer chooses the outcome, and its connector. The server represents another company, so that it stores its
  * sessions in a file and not in the database of the service.
  */
-export { createSimulatedIdentityProvider, type SimulatedIdentityDeps, simulatedIdentityId } from './connector.ts'
-export { createIdentitySimulator, type IdentitySimulator, type SimulatorFaults } from './server.ts'
+export { createSimulatedIdentityProvider, simulatedIdentityId } from './connector.ts'
+export { createIdentitySimulator, type SimulatorFaults } from './server.ts'

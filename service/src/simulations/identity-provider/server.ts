@@ -17,7 +17,7 @@ export type SimulatorFaults = {
   keepsSessions?: boolean
 }
 
-export type IdentitySimulator = {
+type IdentitySimulator = {
   /** Serves the paths below `/identity-simulator`. */
   readonly listener: RequestListener
   /** Sets the address of the listener, including its path, for the pages of sessions. */

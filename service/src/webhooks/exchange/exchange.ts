@@ -5,7 +5,6 @@ import { type Clock, minuteMs, secondMs } from '../../kernel/index.ts'
 import type { AttemptResult } from '../queue/schedule.ts'
 import { AddressRefused, createGuard, type Resolve } from './guard.ts'
 import type { Proxy } from './proxy.ts'
-import type { Dispatcher } from 'undici'
 import { deliverySignature, type SigningKey } from '@partner-payments/wire'
 
 /** Time limit of an exchange, from the start of the name lookup to the last byte of the response. */
@@ -160,7 +159,7 @@ type EndpointResponse = {
   retryAfter?: string
 }
 
-type ResponseReader = Dispatcher.DispatchHandler & {
+type ResponseReader = undici.Dispatcher.DispatchHandler & {
   /** Ends the exchange at once with the bytes read so far. Later calls have no effect. */
   readonly stop: (error?: string) => void
 }
@@ -174,7 +173,7 @@ const stopped = new Error('the exchange was ended')
  */
 function createResponseReader(onEnd: (response: EndpointResponse) => void): ResponseReader {
   const response: EndpointResponse = {}
-  let controller: Dispatcher.DispatchController | undefined
+  let controller: undici.Dispatcher.DispatchController | undefined
   let kept: Buffer | undefined
   let bytes = 0
   let ended = false

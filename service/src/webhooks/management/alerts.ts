@@ -1,16 +1,8 @@
 /** Alerts about failing endpoints, queued in the transaction that finds the failure. */
 import type { users as wire } from '@partner-payments/wire'
 import type { FactQueue } from '../../inbox/index.ts'
-import { newId } from '../../kernel/index.ts'
-import {
-  escapeHtml,
-  htmlPage,
-  type MailContent,
-  type MailQueue,
-  type MailToRender,
-  oneLine,
-  utc,
-} from '../../mail/index.ts'
+import { newId, escapeHtml } from '../../kernel/index.ts'
+import { htmlPage, type MailContent, type MailQueue, type MailToRender, oneLine, utc } from '../../mail/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 
 export type EndpointAlert = {

@@ -12,7 +12,7 @@ import { loadSubscription } from './subscriptions.ts'
 import { verdictOf } from '../queue/schedule.ts'
 import type { EventOutbox, StoredEvent } from '../../events/index.ts'
 
-export type Delivery = {
+type Delivery = {
   readonly eventId: string
   readonly eventType: string
   readonly reference: string

@@ -9,7 +9,6 @@ import {
 import { newId, randomBytes, type Sealer } from '../../kernel/index.ts'
 import type { Database, SealedColumn, Tx } from '../../postgres/index.ts'
 import * as store from './store-subscriptions.ts'
-import type { SubscriptionKey } from './store-subscriptions.ts'
 
 type SignatureKind = (typeof wire.signatures)[number]
 type Rotation = { readonly kind: SignatureKind; readonly endsAt: Date; readonly now: Date }
@@ -26,7 +25,12 @@ export function newKeyFields(key: SigningKey): { readonly secret?: string; reado
 
 export function createSecrets({ sealer }: { readonly sealer: Sealer }) {
   /** Stores a new key, which signs from the commit on. */
-  const add = async (tx: Tx, subscription: SubscriptionKey, kind: SignatureKind, now: Date): Promise<SigningKey> => {
+  const add = async (
+    tx: Tx,
+    subscription: store.SubscriptionKey,
+    kind: SignatureKind,
+    now: Date,
+  ): Promise<SigningKey> => {
     const key: SigningKey = { kind, key: randomBytes(keyBytes) }
     const secretSealed = sealer.seal(signingKeyText(key), sealContext(subscription))
     await store.insertSecret(tx, { ...subscription, id: newId(), signature: kind, secretSealed, createdAt: now })
@@ -41,7 +45,11 @@ export function createSecrets({ sealer }: { readonly sealer: Sealer }) {
      * Adds a key. The previous keys sign until `endsAt` at most. The caller holds the lock on the subscription's row.
      * Returns undefined if too many keys would sign, which is impossible if `endsAt` is now.
      */
-    rotate: async (tx: Tx, subscription: SubscriptionKey, rotation: Rotation): Promise<SigningKey | undefined> => {
+    rotate: async (
+      tx: Tx,
+      subscription: store.SubscriptionKey,
+      rotation: Rotation,
+    ): Promise<SigningKey | undefined> => {
       const { kind, endsAt, now } = rotation
       await store.endSecrets(tx, subscription, endsAt)
       const live = await store.liveSecrets(tx, [subscription], now)
@@ -86,7 +94,7 @@ const openKeysMax = 10_000
  * Binds a sealed secret to its subscription, so that a copy in another row cannot be opened. The names are those of an earlier table, so
  * that its secrets can be opened.
  */
-const sealContext = ({ partnerId, subscriptionId }: SubscriptionKey) => [
+const sealContext = ({ partnerId, subscriptionId }: store.SubscriptionKey) => [
   'webhooks.subscriptions',
   'secret_sealed',
   partnerId,
@@ -113,7 +121,7 @@ function createSigningKeys(sealer: Sealer) {
   /** Reads the keys that sign at `now`, by subscription id. Queries the database each time; caches only opened keys. */
   const signingKeys = async (
     tx: Tx,
-    subscriptions: readonly SubscriptionKey[],
+    subscriptions: readonly store.SubscriptionKey[],
     now: Date,
   ): Promise<ReadonlyMap<string, Signing>> => {
     if (subscriptions.length === 0) return new Map()
@@ -124,7 +132,11 @@ function createSigningKeys(sealer: Sealer) {
   }
 
   /** Reads the newest public key of each subscription whose newest key is `v1a`. */
-  const publicKeys = async (tx: Tx, subscriptions: readonly SubscriptionKey[], now: Date): Promise<PublicKeys> => {
+  const publicKeys = async (
+    tx: Tx,
+    subscriptions: readonly store.SubscriptionKey[],
+    now: Date,
+  ): Promise<PublicKeys> => {
     const found = new Map<string, string>()
     const unreadable = new Set<string>()
     if (subscriptions.length === 0) return { found, unreadable }

@@ -5,7 +5,6 @@
 import { after, type Clock, type Log } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import * as memory from './endpoint-queue.ts'
-import type { EndpointQueue, HeldQueues } from './endpoint-queue.ts'
 import type { DeliveryLimits } from '../limits.ts'
 import type { PerShard } from './shards.ts'
 import * as store from './store-endpoint-queues.ts'
@@ -18,7 +17,7 @@ export type LeaseDeps = {
   readonly limits: DeliveryLimits
   readonly perShard: PerShard
   readonly workerId: string
-  readonly held: HeldQueues
+  readonly held: memory.HeldQueues
 }
 
 /** `upTo`: the number of the feed up to which fan-out announced rows of the subscription. */
@@ -108,7 +107,7 @@ function needsRenewal({ leaseUntil }: memory.EndpointQueue, now: Date, limits: D
 const sequenceMax = 2n ** 63n - 1n
 
 /** Returns the state to store at the release. The next holder reads the rows in memory again. */
-function leaseRelease(queue: EndpointQueue, now: Date): store.LeaseRelease {
+function leaseRelease(queue: memory.EndpointQueue, now: Date): store.LeaseRelease {
   if (queue.closing) return { ...queue.key, readUpTo: sequenceMax, ...queue.closing }
   const hasRows = memory.waitingCount(queue) + queue.inFlight.size > 0
   return {
@@ -135,7 +134,7 @@ async function releaseHeld(
 }
 
 export function createReleases({ db, clock, limits, perShard, workerId, held }: LeaseDeps) {
-  const release = async (queues: readonly EndpointQueue[]): Promise<void> => {
+  const release = async (queues: readonly memory.EndpointQueue[]): Promise<void> => {
     for (const queue of queues) held.remove(queue)
     const now = clock.now()
     const releases = queues.map((queue) => leaseRelease(queue, now))
@@ -143,7 +142,7 @@ export function createReleases({ db, clock, limits, perShard, workerId, held }: 
   }
 
   /** Reports whether the endpoint queue is idle and may be released. Resets its idle time if it has work. */
-  const isIdle = (queue: EndpointQueue, now: Date, monotonicMs: number): boolean => {
+  const isIdle = (queue: memory.EndpointQueue, now: Date, monotonicMs: number): boolean => {
     if (memory.needsRead(queue, now, limits)) {
       held.toRead.add(queue)
       return false

@@ -1,27 +1,17 @@
 /** Reads rows of the queue into the memory of the endpoint queues: one read at a time, for all that need one. */
 import { after, assert, type Clock, type Log } from '../../kernel/index.ts'
-import {
-  type QueueClosing,
-  type EndpointQueue,
-  type HeldQueues,
-  type OrderMarking,
-  type ReadRequest,
-  setOrderMarking,
-  type SubscriptionTarget,
-} from './endpoint-queue.ts'
 import * as memory from './endpoint-queue.ts'
 import { type DeliveryLimits, errorRestMs } from '../limits.ts'
 import type { Releases } from './leases.ts'
-import { markOrdered, type QueueRow } from './store-queue.ts'
+import * as store from './store-queue.ts'
 import { createPerReachableShard, type PerShard } from './shards.ts'
 import type { Database } from '../../postgres/index.ts'
 import { completeOrder, type SubscriptionKey, targetsOf } from '../management/store-subscriptions.ts'
 import type { Secrets } from '../management/secrets.ts'
 import type { EventOutbox } from '../../events/index.ts'
-import * as store from './store-queue.ts'
 
 type PrefetchDeps = TargetDeps &
-  RowReaderDeps & { readonly limits: DeliveryLimits; readonly held: HeldQueues; readonly releases: Releases }
+  RowReaderDeps & { readonly limits: DeliveryLimits; readonly held: memory.HeldQueues; readonly releases: Releases }
 
 /** Limit of one read, for one endpoint queue and one kind (new, scheduled). */
 const rowsPerReadMax = 64
@@ -37,7 +27,7 @@ export function createPrefetch(deps: PrefetchDeps) {
     held.toRead.clear()
     if (queues.length === 0) return 0
     const now = clock.now()
-    const readOrPutBack = async (some: readonly EndpointQueue[]) => {
+    const readOrPutBack = async (some: readonly memory.EndpointQueue[]) => {
       try {
         return [await readInto(some)]
       } catch (error) {
@@ -80,9 +70,9 @@ function createReadInto(deps: PrefetchDeps) {
   const rowReader = createRowReader(deps)
   const markOrder = createOrderMarking(deps)
   const addWithPayloads = createAddWithPayloads(deps, rowReader)
-  const rest = (): QueueClosing => ({ closed: false, dueAt: after(clock.now(), errorRestMs) })
+  const rest = (): memory.QueueClosing => ({ closed: false, dueAt: after(clock.now(), errorRestMs) })
 
-  const applyTarget = (queue: EndpointQueue, { targets, failed }: TargetsRead): TargetEffect => {
+  const applyTarget = (queue: memory.EndpointQueue, { targets, failed }: TargetsRead): TargetEffect => {
     const { subscriptionId } = queue.key
     const target = targets.get(subscriptionId)
     if (target === undefined) {
@@ -98,7 +88,7 @@ function createReadInto(deps: PrefetchDeps) {
     return 'becameOrdered'
   }
 
-  return async (queues: readonly EndpointQueue[]): Promise<number> => {
+  return async (queues: readonly memory.EndpointQueue[]): Promise<number> => {
     const now = clock.now()
     const requests = queues.map((queue) => ({ queue, request: memory.beginRead(queue, now) }))
     const [targets, foundOf] = await Promise.all([
@@ -126,18 +116,18 @@ function createReadInto(deps: PrefetchDeps) {
 }
 
 /** Returns the due rows of a read, each once. */
-function attemptableRows({ firstRows, scheduledRows, newRows }: FoundRows, now: Date): Iterable<QueueRow> {
+function attemptableRows({ firstRows, scheduledRows, newRows }: FoundRows, now: Date): Iterable<store.QueueRow> {
   const rows = [...firstRows, ...scheduledRows, ...newRows.filter((row) => !row.blocked)]
-  const isDue = ({ dueAt }: QueueRow) => dueAt === null || dueAt <= now
+  const isDue = ({ dueAt }: store.QueueRow) => dueAt === null || dueAt <= now
   return new Map(rows.filter(isDue).map((row) => [row.eventId, row])).values()
 }
 
 type CompletedRead = {
-  readonly queue: EndpointQueue
+  readonly queue: memory.EndpointQueue
   readonly request: memory.ReadRequest
   readonly found: FoundRows
   /** Rows that may be attempted now. */
-  readonly rows: readonly QueueRow[]
+  readonly rows: readonly store.QueueRow[]
 }
 
 function createAddWithPayloads({ log }: PrefetchDeps, { readPayloads }: RowReader) {
@@ -145,7 +135,7 @@ function createAddWithPayloads({ log }: PrefetchDeps, { readPayloads }: RowReade
     const all = reads.flatMap(({ queue, rows }) => rows.map((row): FoundRow => ({ endpointQueue: queue, row })))
     const unknown = all.filter(({ endpointQueue, row }) => !memory.isKnown(endpointQueue, row))
     const payloads = unknown.length === 0 ? undefined : await readPayloads(unknown)
-    const ended = new Set<EndpointQueue>()
+    const ended = new Set<memory.EndpointQueue>()
     // Ends the reads before fan-out can add later rows, which would start first.
     for (const { queue, request, found } of reads)
       if (!memory.wasDiscarded(queue, request)) {
@@ -170,20 +160,23 @@ const rowsPerStepMax = 2000
 type OrderMarkingDeps = { readonly db: Database; readonly log: Log }
 
 function createOrderMarking({ db, log }: OrderMarkingDeps) {
-  const markNext = (key: SubscriptionKey, { orderPending, last }: OrderMarking): Promise<OrderMarking | undefined> =>
+  const markNext = (
+    key: SubscriptionKey,
+    { orderPending, last }: memory.OrderMarking,
+  ): Promise<memory.OrderMarking | undefined> =>
     db.transaction(async (tx) => {
-      const next = await markOrdered(tx, key, last, rowsPerStepMax)
+      const next = await store.markOrdered(tx, key, last, rowsPerStepMax)
       if (next !== undefined) return { orderPending, last: next }
       await completeOrder(tx, key, orderPending)
       return undefined
     })
 
   /** Marks the next rows of an endpoint queue. Returns false if it failed. */
-  return async (queue: EndpointQueue): Promise<boolean> => {
+  return async (queue: memory.EndpointQueue): Promise<boolean> => {
     const { key, orderMarking } = queue
     assert(orderMarking !== undefined, `no order marking of endpoint queue ${queue.key.subscriptionId}`)
     try {
-      setOrderMarking(queue, await markNext(key, orderMarking))
+      memory.setOrderMarking(queue, await markNext(key, orderMarking))
       return true
     } catch (error) {
       const { subscriptionId } = key
@@ -205,13 +198,15 @@ type TargetDeps = {
 
 type TargetsRead = {
   /** Targets by subscription, without disabled and deleted subscriptions. */
-  readonly targets: ReadonlyMap<string, SubscriptionTarget>
+  readonly targets: ReadonlyMap<string, memory.SubscriptionTarget>
   /** Subscriptions that could not be read, for example because a secret cannot be decrypted. */
   readonly failed: ReadonlySet<string>
 }
 
 function createTargetReader({ db, clock, log, secrets, perShard }: TargetDeps) {
-  const readTogether = async (keys: readonly SubscriptionKey[]): Promise<ReadonlyMap<string, SubscriptionTarget>> => {
+  const readTogether = async (
+    keys: readonly SubscriptionKey[],
+  ): Promise<ReadonlyMap<string, memory.SubscriptionTarget>> => {
     const now = clock.now()
     const [rows, signing] = await Promise.all([
       perShard(keys, (some) => targetsOf(db, some)),
@@ -234,7 +229,7 @@ function createTargetReader({ db, clock, log, secrets, perShard }: TargetDeps) {
     } catch (error) {
       if (keys.length > 1) log.debug({ err: error }, 'reading several subscriptions failed; reading them one by one')
     }
-    const targets = new Map<string, SubscriptionTarget>()
+    const targets = new Map<string, memory.SubscriptionTarget>()
     for (const key of keys) {
       const { subscriptionId } = key
       try {
@@ -266,12 +261,12 @@ type FoundRows = {
   readonly firstRows: readonly store.QueueRow[]
 }
 
-type FoundRow = { readonly endpointQueue: EndpointQueue; readonly row: store.QueueRow }
+type FoundRow = { readonly endpointQueue: memory.EndpointQueue; readonly row: store.QueueRow }
 
 function createRowReader({ db, eventOutbox, perShard }: RowReaderDeps) {
   return {
     /** Reads up to `rowsMax` new and scheduled rows for each request. Returns a lookup by subscription. */
-    read: async (requests: readonly ReadRequest[], rowsMax: number) => {
+    read: async (requests: readonly memory.ReadRequest[], rowsMax: number) => {
       const references = requests.flatMap(({ partnerId, subscriptionId, unblockedReferences }) =>
         unblockedReferences.map((reference) => ({ partnerId, subscriptionId, reference })),
       )

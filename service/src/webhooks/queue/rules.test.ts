@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { jitterMax, deliveryLimitsDefault, operatorLimits, readLimits, retryDelaysMsDefault } from '../limits.ts'
 import * as memory from './endpoint-queue.ts'
-import type { EndpointQueue, NewDeliveries, QueuedDelivery, SubscriptionTarget } from './endpoint-queue.ts'
 import { createFailureWindow, type EndpointHealth, type HealthChange, healthy, nextHealth } from './health.ts'
 import { after, createLog, dayMs, hourMs, minuteMs, secondMs } from '../../kernel/index.ts'
 import { attemptAfterFailure, retryAfterMs, type Verdict, verdictOf } from './schedule.ts'
@@ -13,7 +12,7 @@ import { createSlots } from './worker.ts'
 const now = new Date('2026-01-01T00:00:00Z')
 const inOneHour = new Date('2026-01-01T01:00:00Z')
 const key = { partnerId: 'p', subscriptionId: 's' }
-const target: SubscriptionTarget = {
+const target: memory.SubscriptionTarget = {
   url: 'https://example.com/',
   ordered: false,
   keys: [],
@@ -22,7 +21,7 @@ const target: SubscriptionTarget = {
   updatedAt: now,
 }
 
-const delivery = (sequence: bigint, more: Partial<QueuedDelivery> = {}): QueuedDelivery => ({
+const delivery = (sequence: bigint, more: Partial<memory.QueuedDelivery> = {}): memory.QueuedDelivery => ({
   subscriptionId: 's',
   eventId: `e${sequence}`,
   wireEventId: `w${sequence}`,
@@ -37,7 +36,7 @@ const delivery = (sequence: bigint, more: Partial<QueuedDelivery> = {}): QueuedD
 })
 
 /** An endpoint queue that has been read up to number 4 of the feed, and has no rows. */
-function emptyQueue(by: SubscriptionTarget = target, committedUpTo = 4n): EndpointQueue {
+function emptyQueue(by: memory.SubscriptionTarget = target, committedUpTo = 4n): memory.EndpointQueue {
   const queue = memory.createEndpointQueue(key, healthy, inOneHour, now, committedUpTo)
   memory.setTarget(queue, by)
   const request = memory.beginRead(queue, now)
@@ -45,12 +44,19 @@ function emptyQueue(by: SubscriptionTarget = target, committedUpTo = 4n): Endpoi
   return queue
 }
 
-const sequencesOf = (rows: readonly QueuedDelivery[]) => rows.map(({ sequence }) => sequence)
-const eventOf = (queue: EndpointQueue) => memory.startAttempt(queue, now, deliveryLimitsDefault)?.delivery.eventId
+const sequencesOf = (rows: readonly memory.QueuedDelivery[]) => rows.map(({ sequence }) => sequence)
+const eventOf = (queue: memory.EndpointQueue) =>
+  memory.startAttempt(queue, now, deliveryLimitsDefault)?.delivery.eventId
 
 suite('deliveries from fan-out', () => {
   /** Numbers 5 to 8 of the feed, of which the subscription wants two. */
-  const added: NewDeliveries = { ...key, updatedAt: now, after: 4n, upTo: 8n, rows: [delivery(5n), delivery(7n)] }
+  const added: memory.NewDeliveries = {
+    ...key,
+    updatedAt: now,
+    after: 4n,
+    upTo: 8n,
+    rows: [delivery(5n), delivery(7n)],
+  }
 
   test('are added if every row before them is known', () => {
     const queue = emptyQueue()
@@ -75,7 +81,7 @@ suite('deliveries from fan-out', () => {
     memory.close(queue, { closed: false, dueAt: null }, now)
     return queue
   }
-  const refusals: readonly { why: string; queue: EndpointQueue; rowsMax?: number }[] = [
+  const refusals: readonly { why: string; queue: memory.EndpointQueue; rowsMax?: number }[] = [
     { why: 'a row before them may be unread', queue: emptyQueue(target, 3n) },
     { why: 'new rows have to be read', queue: memory.createEndpointQueue(key, healthy, inOneHour, now) },
     { why: 'the subscription is ordered', queue: emptyQueue({ ...target, ordered: true }) },

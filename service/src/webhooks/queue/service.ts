@@ -23,9 +23,7 @@ import type { NewDeliveries } from './endpoint-queue.ts'
 import { wants as wantsType } from '../management/rules.ts'
 import * as endpointQueues from './store-endpoint-queues.ts'
 import * as queue from './store-queue.ts'
-import type { SubscriptionKey } from '../management/store-subscriptions.ts'
 import { createPerReachableShard } from './shards.ts'
-import { subtractOwed, wakeEndpointQueue } from './store-endpoint-queues.ts'
 
 export type DeliveryQueueDeps = {
   readonly db: Database
@@ -244,13 +242,13 @@ type Deps = { readonly db: Database; readonly clock: Clock }
 function createLeftoverSweep({ db, clock }: Deps) {
   let after = start
 
-  const remove = (key: SubscriptionKey, eventIds: readonly string[]): Promise<number> =>
+  const remove = (key: subscriptions.SubscriptionKey, eventIds: readonly string[]): Promise<number> =>
     db.transaction(async (tx) => {
       const { partnerId, subscriptionId } = key
       // Locks the endpoint queue. A redelivery, which moves a row back to the queue, holds the same lock.
-      if (!(await wakeEndpointQueue(tx, partnerId, subscriptionId, clock.now()))) return 0
+      if (!(await endpointQueues.wakeEndpointQueue(tx, partnerId, subscriptionId, clock.now()))) return 0
       const removed = await queue.deleteLeftovers(tx, key, eventIds)
-      if (removed > 0) await subtractOwed(tx, [{ ...key, count: BigInt(removed) }])
+      if (removed > 0) await endpointQueues.subtractOwed(tx, [{ ...key, count: BigInt(removed) }])
       return removed
     })
 

@@ -5,15 +5,6 @@
 import { after, type Clock, type Log, newId, randomFraction } from '../../kernel/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import type { Database } from '../../postgres/index.ts'
-import {
-  type Attempt,
-  createHeldQueues,
-  type EndpointQueue,
-  type HeldQueues,
-  type NewDeliveries,
-  type QueuedDelivery,
-  type StartedAttempt,
-} from './endpoint-queue.ts'
 import * as memory from './endpoint-queue.ts'
 import { createLeases, createReleases, type Leases, type Releases } from './leases.ts'
 import { type DeliveryLimits, errorRestMs } from '../limits.ts'
@@ -53,7 +44,7 @@ type QueueWorkerDeps = {
 
 export type QueueWorkerOptions = {
   /** Makes the attempt. Calls `recordResult` or `returnToQueue` at its end. */
-  readonly begin: (attempt: Attempt) => void
+  readonly begin: (attempt: memory.Attempt) => void
   /** Called when `step` has work to do. */
   readonly wake: () => void
   readonly pause: (ms: number) => Promise<void>
@@ -69,7 +60,7 @@ export function createQueueWorker(deps: QueueWorkerDeps, options: QueueWorkerOpt
   const { clock, limits } = deps
   const { begin, wake, pause, idleMs } = options
   const workerId = newId()
-  const held = createHeldQueues()
+  const held = memory.createHeldQueues()
   const slots = createSlots(options.inFlightMax ?? limits.inFlightMax)
   const shared = { ...deps, workerId, held, slots, perShard: createPerShard(deps) }
   const reachable = { ...shared, perShard: createPerReachableShard(deps) }
@@ -78,10 +69,10 @@ export function createQueueWorker(deps: QueueWorkerDeps, options: QueueWorkerOpt
   const attempts = createAttempts({ ...shared, begin, wake })
   const prefetch = createPrefetch({ ...shared, releases })
   /** Subscriptions with new deliveries whose endpoint queues this worker does not hold. */
-  const toClaim = new Map<string, NewDeliveries>()
+  const toClaim = new Map<string, memory.NewDeliveries>()
   const { step, maintainSoon } = createStep({ idleMs, toClaim, leases, releases, prefetch, attempts })
 
-  const onSlotFree = (queue: EndpointQueue | undefined) => {
+  const onSlotFree = (queue: memory.EndpointQueue | undefined) => {
     if (queue !== undefined) {
       held.startable.add(queue)
       if (queue.unblockedReferences.size > 0) held.toRead.add(queue)
@@ -98,7 +89,7 @@ export function createQueueWorker(deps: QueueWorkerDeps, options: QueueWorkerOpt
     inFlight: slots.taken,
 
     /** Adds deliveries that fan-out has just committed. They start at once if no earlier row has to be read. */
-    addNewDeliveries: (added: readonly NewDeliveries[]): void => {
+    addNewDeliveries: (added: readonly memory.NewDeliveries[]): void => {
       for (const unheld of addToHeldQueues(added, { clock, limits, held })) toClaim.set(unheld.subscriptionId, unheld)
       attempts.start()
       wake()
@@ -123,7 +114,7 @@ export function createQueueWorker(deps: QueueWorkerDeps, options: QueueWorkerOpt
 
 type StepDeps = {
   readonly idleMs: number
-  readonly toClaim: Map<string, NewDeliveries>
+  readonly toClaim: Map<string, memory.NewDeliveries>
   readonly leases: Leases
   readonly releases: Releases
   readonly prefetch: Prefetch
@@ -165,13 +156,13 @@ function createStep({ idleMs, toClaim, leases, releases, prefetch, attempts }: S
 
 /** Adds deliveries to held endpoint queues. Returns the others, without rows, because their claim reads them. */
 function addToHeldQueues(
-  added: readonly NewDeliveries[],
-  { clock, limits, held }: { readonly clock: Clock; readonly limits: DeliveryLimits; readonly held: HeldQueues },
-): readonly NewDeliveries[] {
+  added: readonly memory.NewDeliveries[],
+  { clock, limits, held }: { readonly clock: Clock; readonly limits: DeliveryLimits; readonly held: memory.HeldQueues },
+): readonly memory.NewDeliveries[] {
   const now = clock.now()
   let space = rowsFromFanOutMax
   for (const queue of held.all()) space -= memory.waitingCount(queue)
-  const unheld: NewDeliveries[] = []
+  const unheld: memory.NewDeliveries[] = []
   for (const deliveries of added) {
     const queue = held.get(deliveries.subscriptionId)
     if (queue === undefined) unheld.push({ ...deliveries, rows: [] })
@@ -199,14 +190,14 @@ type ResultRecordingDeps = Pick<QueueWorkerDeps, 'record' | 'clock' | 'limits' |
     readonly attempts: Attempts
     readonly slots: Slots
     /** Called when a slot is free, with the endpoint queue of the ended attempt. Undefined: the worker has lost it. */
-    readonly onSlotFree: (endpointQueue: EndpointQueue | undefined) => void
+    readonly onSlotFree: (endpointQueue: memory.EndpointQueue | undefined) => void
   }
 
 function createResultRecording(deps: ResultRecordingDeps) {
   const { record, clock, limits, retryDelaysMs, pause, workerId, attempts, slots, onSlotFree } = deps
 
   /** Changes the health in memory at once, so that it applies to the next attempt. */
-  const evaluate = (attempt: Attempt, result: AttemptResult): AttemptToRecord => {
+  const evaluate = (attempt: memory.Attempt, result: AttemptResult): AttemptToRecord => {
     const started = attempts.find(attempt)
     const queue = started?.endpointQueue
     const before = started && queue && { ...started, health: queue.health, window: queue.window }
@@ -227,7 +218,7 @@ function createResultRecording(deps: ResultRecordingDeps) {
     }
   }
 
-  const end = (attempt: Attempt, { next }: AttemptToRecord, outcome: RecordingOutcome): void => {
+  const end = (attempt: memory.Attempt, { next }: AttemptToRecord, outcome: RecordingOutcome): void => {
     const ended = attempts.end(attempt)
     if (next === undefined) slots.endRecording()
     else slots.release(attempt.partnerId)
@@ -240,7 +231,7 @@ function createResultRecording(deps: ResultRecordingDeps) {
      * Records the result. The attempt counts as in flight at its endpoint until then. `stale`: the result was discarded. Throws if it
      * could not be recorded.
      */
-    recordResult: async (attempt: Attempt, result: AttemptResult): Promise<Verdict | 'stale'> => {
+    recordResult: async (attempt: memory.Attempt, result: AttemptResult): Promise<Verdict | 'stale'> => {
       const toRecord = evaluate(attempt, result)
       let outcome: RecordingOutcome = 'unrecorded'
       if (toRecord.next === undefined) {
@@ -257,7 +248,7 @@ function createResultRecording(deps: ResultRecordingDeps) {
     },
 
     /** Returns a delivery whose attempt was not made or was abandoned. The delivery is due at once. */
-    returnToQueue: (attempt: Attempt): void => {
+    returnToQueue: (attempt: memory.Attempt): void => {
       const ended = attempts.end(attempt)
       slots.release(attempt.partnerId)
       if (ended) memory.discardRows(ended.endpointQueue, clock.now())
@@ -268,8 +259,8 @@ function createResultRecording(deps: ResultRecordingDeps) {
 type RecordingOutcome = Verdict | 'stale' | 'unrecorded'
 
 function updateQueue(
-  queue: EndpointQueue,
-  { reference }: QueuedDelivery,
+  queue: memory.EndpointQueue,
+  { reference }: memory.QueuedDelivery,
   next: AttemptToRecord['next'],
   outcome: RecordingOutcome,
   now: Date,
@@ -356,16 +347,16 @@ function evaluateAttempt(
 // Starts attempts and keeps track of them until they end. Endpoint queues take turns, one attempt each.
 
 type AttemptsDeps = Pick<QueueWorkerDeps, 'clock' | 'limits'> &
-  Pick<QueueWorkerOptions, 'begin' | 'wake'> & { readonly held: HeldQueues; readonly slots: Slots }
+  Pick<QueueWorkerOptions, 'begin' | 'wake'> & { readonly held: memory.HeldQueues; readonly slots: Slots }
 
-type QueueAttempt = StartedAttempt & { readonly endpointQueue: EndpointQueue }
+type QueueAttempt = memory.StartedAttempt & { readonly endpointQueue: memory.EndpointQueue }
 
 function createAttempts({ clock, limits, held, slots, begin, wake }: AttemptsDeps) {
-  const started = new Map<Attempt, QueueAttempt>()
+  const started = new Map<memory.Attempt, QueueAttempt>()
   let isOpen = true
   let isScheduled = false
 
-  const startOne = (endpointQueue: EndpointQueue, now: Date): boolean => {
+  const startOne = (endpointQueue: memory.EndpointQueue, now: Date): boolean => {
     const next = memory.startAttempt(endpointQueue, now, limits)
     if (next === undefined) return false
     const { partnerId, subscriptionId } = endpointQueue.key
@@ -397,7 +388,7 @@ function createAttempts({ clock, limits, held, slots, begin, wake }: AttemptsDep
    * Finds an attempt in flight with its endpoint queue. Undefined if the worker has lost the endpoint queue, even if it claimed it
    * again.
    */
-  const find = (attempt: Attempt): QueueAttempt | undefined => {
+  const find = (attempt: memory.Attempt): QueueAttempt | undefined => {
     const found = started.get(attempt)
     return found && held.isHeld(found.endpointQueue) ? found : undefined
   }
@@ -415,7 +406,7 @@ function createAttempts({ clock, limits, held, slots, begin, wake }: AttemptsDep
     },
     find,
     /** Ends an attempt. Returns what `find` would. */
-    end: (attempt: Attempt): QueueAttempt | undefined => {
+    end: (attempt: memory.Attempt): QueueAttempt | undefined => {
       const found = find(attempt)
       started.delete(attempt)
       if (found) memory.endAttempt(found.endpointQueue, found.delivery)

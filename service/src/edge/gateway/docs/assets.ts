@@ -13,9 +13,9 @@ import {
   problemPath,
   problems,
 } from '@partner-payments/wire'
-import { loadOnce, present } from '../../../kernel/index.ts'
+import { loadOnce, present, escapeHtml } from '../../../kernel/index.ts'
 import { guideLinks, type GuideOptions, type GuidePage, guidePages, layout, type NavigationLink } from './pages.ts'
-import { headingAnchor, escapeHtml, renderMarkdown } from './markdown.ts'
+import { headingAnchor, renderMarkdown } from './markdown.ts'
 import { explainProblem } from './explanations.ts'
 
 export type DocsAsset = {

@@ -1,16 +1,8 @@
 /** Renders the Markdown of our own documents to HTML. Raw HTML is escaped and links are limited to pages that exist. */
+import { escapeHtml } from '../../../kernel/index.ts'
 import { Marked, type Tokens } from 'marked'
 import { readFile } from 'node:fs/promises'
 import { posix } from 'node:path'
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (char) => entities[char] ?? char)
 
 export type Heading = { readonly depth: number; readonly text: string; readonly anchor: string }
 export type RenderedMarkdown = { readonly html: string; readonly headings: readonly Heading[] }

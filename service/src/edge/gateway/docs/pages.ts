@@ -1,7 +1,7 @@
 /** The documents for partners: guides and the sandbox page from the repository, and pages generated from the contract. */
 import { readFile } from 'node:fs/promises'
 import { posix } from 'node:path'
-import { escapeHtml, type Heading, renderMarkdown } from './markdown.ts'
+import { type Heading, renderMarkdown } from './markdown.ts'
 import {
   bodyCodesOf,
   fieldErrorCodes,
@@ -16,7 +16,7 @@ import {
   sharedCodes,
   users,
 } from '@partner-payments/wire'
-import { markdownTable } from '../../../kernel/index.ts'
+import { markdownTable, escapeHtml } from '../../../kernel/index.ts'
 
 // The page of problems: the catalogue of problem codes and the operations that return each code.
 
