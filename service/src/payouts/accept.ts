@@ -33,7 +33,7 @@ import { type NewTransaction, toRequester } from '../transactions/index.ts'
 import { withdrawal } from './events.ts'
 import { deriveEndToEndId, creditorParty, transactionTypes } from './rules.ts'
 import { insertNotes, lockDuplicateTurns } from './store-duplicates.ts'
-import { insertApprovals } from './store-waiting.ts'
+import { insertApprovals } from './store-approvals.ts'
 
 /** Answers of a batch so far. */
 type Outcomes = Map<PayoutCall, PayoutOutcome>

@@ -31,7 +31,7 @@ import {
 } from './lifecycle.ts'
 import { endToEndIdSent, creditorParty, retryDelayAfter, transactionTypes } from './rules.ts'
 import * as store from './store.ts'
-import * as storeApprovals from './store-waiting.ts'
+import * as storeApprovals from './store-approvals.ts'
 import type { Rates } from '../rates/index.ts'
 import type { Screening } from '../screening/index.ts'
 import type { Beneficiaries } from '../parties/beneficiaries/index.ts'

@@ -13,7 +13,7 @@ import {
   type PartnerStatus,
   unfinishedByIds,
   type WaitingPayoutRow,
-} from './store-waiting.ts'
+} from './store-held.ts'
 
 /**
  * `held`: screening or monitoring holds it. `unknown`: the bank has not answered an attempt, and is asked again.

@@ -24,7 +24,7 @@ import { type BeyondMaximum, findExceededMaximum } from './controls/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { type PayoutRow, payoutsByIds } from './store.ts'
-import * as store from './store-waiting.ts'
+import * as store from './store-approvals.ts'
 
 export type Approvals = {
   /** Reads the approvals of payouts, by payout id. A payout that needs no approval is absent. */

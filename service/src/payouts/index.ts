@@ -51,6 +51,6 @@ export {
   retryDelayAfter,
 } from './rules.ts'
 export { screenedParties, subjectOfPayout } from './screen.ts'
-export { payoutsOfHit } from './store-waiting.ts'
+export { payoutsOfHit } from './store-held.ts'
 
 export { toJudgedPayout, validate } from './validate.ts'

@@ -29,7 +29,8 @@ import {
 } from './lifecycle.ts'
 import { createScreen, free, postponeHeldPayout, type ScreenedClaims, type AdvancePayout } from './screen.ts'
 import * as store from './store.ts'
-import { expiredApprovals, partnersWithHeld } from './store-waiting.ts'
+import { expiredApprovals } from './store-approvals.ts'
+import { partnersWithHeld } from './store-held.ts'
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
 
 export type PayoutLife = {

@@ -12,7 +12,7 @@ import type { Preview, RuleAmount } from './preview.ts'
 import { endToEndIdSent } from './rules.ts'
 import type { AcceptedPayout, Payouts } from './service.ts'
 import type { PayoutRow } from './store.ts'
-import type { ApprovalRecord } from './store-waiting.ts'
+import type { ApprovalRecord } from './store-approvals.ts'
 
 export function payoutsRoutes(payouts: Payouts) {
   const toRecords = async (partnerId: string, rows: readonly PayoutRow[]) => {

@@ -20,7 +20,7 @@ import {
 } from '../screening/index.ts'
 import type { PayoutLifeDeps } from './advance.ts'
 import * as store from './store.ts'
-import { postponePayouts, type PostponedPayout } from './store-waiting.ts'
+import { postponePayouts, type PostponedPayout } from './store-held.ts'
 import type { PayoutFailure, PayoutTrigger } from './lifecycle.ts'
 
 export type AdvancePayout = (trigger: PayoutTrigger) => Promise<AppliedOutcome>
