@@ -16,7 +16,7 @@ import {
 import { AssertionFailure, createSealer, deriveKey } from './seal.ts'
 import { createLog } from './log.ts'
 import { createBreaker } from './breaker.ts'
-import { csvCell, csvAmountCell } from './table-text.ts'
+import { csvCell, csvAmountCell } from './text-formats.ts'
 import { loadOnce } from './once.ts'
 import { isEmptyName, isSamePerson, tidyName } from './persons.ts'
 

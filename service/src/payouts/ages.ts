@@ -6,9 +6,11 @@ import type { Hold, TransactionView } from '../transactions/index.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { payoutAgeLimitsMs, payoutLifecycle } from './lifecycle.ts'
 import { type PayoutStatus, retryDelayMsMax } from './rules.ts'
-import { readOldestByStatus, oldestInScreening, type PayoutRow, findPayoutsByIds } from './store.ts'
+import { type PayoutRow, findPayoutsByIds } from './store.ts'
 import {
   heldPayouts,
+  oldestInScreening,
+  readOldestByStatus,
   oldestOfStatuses,
   type PartnerStatus,
   unfinishedByIds,

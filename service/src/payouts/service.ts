@@ -50,7 +50,6 @@ import { screenedParties } from './screen.ts'
 import { createJudgeAll, type JudgeAll } from './judge-all.ts'
 import { createPreview, type Preview, toVerdict } from './preview.ts'
 import { payoutFingerprint, fxFingerprint, instructionIdOf, isPayoutOperation, type PayoutStatus } from './rules.ts'
-import { feesOf, sumPayouts } from './store-sums.ts'
 import * as store from './store.ts'
 import { lockDuplicateTurns, type NoteRow, readNotes, putNote } from './store-duplicates.ts'
 import type { Person } from './lifecycle.ts'
@@ -226,7 +225,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
     sums: createSums(deps),
     feesOf: async (partnerId, transactions) => {
       const ids = transactions.flatMap(({ endToEndId }) => (endToEndId === undefined ? [] : [endToEndId]))
-      const rows = ids.length === 0 ? [] : await feesOf(deps.db, partnerId, ids)
+      const rows = ids.length === 0 ? [] : await store.feesOf(deps.db, partnerId, ids)
       return new Map(
         rows.map(({ reference, feeAmount, currency }) => [
           reference,
@@ -322,7 +321,7 @@ const createSums =
   (deps: PayoutsDeps): Payouts['sums'] =>
   async (partnerId, query) => {
     const filter = await readFilter(deps, partnerId, query)
-    return capSums(filter === undefined ? [] : await sumPayouts(deps.db, partnerId, filter, sumRowsRead))
+    return capSums(filter === undefined ? [] : await store.sumPayouts(deps.db, partnerId, filter, sumRowsRead))
   }
 
 /** Reads the filters. Undefined: the customer is unknown, and has no payouts. */

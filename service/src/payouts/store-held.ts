@@ -9,6 +9,7 @@ import {
   type Tx,
   unprepared,
 } from '../postgres/index.ts'
+import type { UnfinishedPayment } from '../lifecycle/index.ts'
 import type { PayoutStatus } from './rules.ts'
 import type { Currency, Minor } from '../kernel/index.ts'
 import { type PayoutRow } from './store.ts'
@@ -152,4 +153,43 @@ export function payoutsOfHit(
     select id, reference, amount, currency, screening_since as since from payouts.payouts
     where partner_id = ${partnerId} and screening_since is not null and due_at is not null and status = 'Pending' and ${ofParty}
     order by screening_since, id limit ${rowsMax}`)
+}
+
+/**
+ * Returns when the oldest waiting payout began to wait for a decision about a name. Null: none waits. The condition on `due_at` is
+ * that of the index.
+ */
+export async function oldestInScreening(tx: Tx): Promise<Date | null> {
+  const row = await tx.row<{ since: Date }>(
+    acrossPartners(
+      'reads since when the oldest payout waits for a decision about a name, for a metric',
+      sql`/* payouts.oldestInScreening */ select screening_since as since from payouts.payouts
+        where screening_since is not null and due_at is not null and status = 'Pending'
+        order by screening_since limit 1`,
+    ),
+  )
+  return row?.since ?? null
+}
+
+/**
+ * Finds the oldest payout of each partner in each status. A payout that is due after `keptBeyond` counts from its due
+ * time: its connector keeps it on purpose. On a sharded database it is called with one partner.
+ */
+export function readOldestByStatus(
+  tx: Tx,
+  partnerIds: readonly string[],
+  statuses: readonly PayoutStatus[],
+  keptBeyond: Date,
+): Promise<readonly UnfinishedPayment[]> {
+  return tx.rows<UnfinishedPayment>(
+    unprepared(sql`/* payouts.readOldestByStatus */
+      select partner_id, id, status, connector, case when due_at > ${keptBeyond} then due_at else created_at end as since
+      from payouts.payouts
+      where ${ofPartners(partnerIds)} and id = any(array(
+        select (select payout.id from payouts.payouts as payout
+          where payout.partner_id = given.owner_id and ${ofOnePartner(partnerIds, sql`payout.partner_id`)}
+            and payout.status = wanted.status
+          order by payout.id limit 1)
+        from unnest(${[...partnerIds]}::uuid[]) as given (owner_id) cross join unnest(${[...statuses]}::text[]) as wanted (status)))`),
+  )
 }

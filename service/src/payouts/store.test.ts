@@ -5,9 +5,8 @@ import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { untilEnd } from '../../../test/support/fixture.ts'
 import { createLog, newId } from '../kernel/index.ts'
 import { createDatabase, type Sql, sql, toStatement, type Tx } from '../postgres/index.ts'
-import { sumPayouts } from './store-sums.ts'
 import { createFindDuplicates } from './duplicates.ts'
-import { listPayouts, type PayoutFilter } from './store.ts'
+import { listPayouts, type PayoutFilter, sumPayouts } from './store.ts'
 
 const rows = 20_000
 const partnerId = newId()

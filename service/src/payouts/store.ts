@@ -1,8 +1,8 @@
 /** All SQL of payouts. */
 import type { AccountType, ErrorKey, Rail } from '@partner-payments/wire'
+import type { CurrencySum } from '../kernel/api/index.ts'
 import type { Currency, Minor, RowKey } from '../kernel/index.ts'
 import {
-  acrossPartners,
   columnValues,
   dueWork,
   erasePersonal,
@@ -12,7 +12,6 @@ import {
   insertBy,
   columnList,
   noSql,
-  ofOnePartner,
   ofPartners,
   type PartnerPage,
   type PersonalColumns,
@@ -23,7 +22,6 @@ import {
   unprepared,
 } from '../postgres/index.ts'
 import { payoutOperations, type PayoutStatus } from './rules.ts'
-import type { UnfinishedPayment } from '../lifecycle/index.ts'
 
 const types = {
   partnerId: 'uuid',
@@ -478,45 +476,6 @@ export function payoutsByIds(tx: Tx, partnerId: string, ids: readonly string[]):
     select ${payoutColumns} from payouts.payouts where partner_id = ${partnerId} and id = any(${ids}::uuid[])`)
 }
 
-/**
- * Returns when the oldest waiting payout began to wait for a decision about a name. Null: none waits. The condition on `due_at` is
- * that of the index.
- */
-export async function oldestInScreening(tx: Tx): Promise<Date | null> {
-  const row = await tx.row<{ since: Date }>(
-    acrossPartners(
-      'reads since when the oldest payout waits for a decision about a name, for a metric',
-      sql`/* payouts.oldestInScreening */ select screening_since as since from payouts.payouts
-        where screening_since is not null and due_at is not null and status = 'Pending'
-        order by screening_since limit 1`,
-    ),
-  )
-  return row?.since ?? null
-}
-
-/**
- * Finds the oldest payout of each partner in each status. A payout that is due after `keptBeyond` counts from its due
- * time: its connector keeps it on purpose. On a sharded database it is called with one partner.
- */
-export function readOldestByStatus(
-  tx: Tx,
-  partnerIds: readonly string[],
-  statuses: readonly PayoutStatus[],
-  keptBeyond: Date,
-): Promise<readonly UnfinishedPayment[]> {
-  return tx.rows<UnfinishedPayment>(
-    unprepared(sql`/* payouts.readOldestByStatus */
-      select partner_id, id, status, connector, case when due_at > ${keptBeyond} then due_at else created_at end as since
-      from payouts.payouts
-      where ${ofPartners(partnerIds)} and id = any(array(
-        select (select payout.id from payouts.payouts as payout
-          where payout.partner_id = given.owner_id and ${ofOnePartner(partnerIds, sql`payout.partner_id`)}
-            and payout.status = wanted.status
-          order by payout.id limit 1)
-        from unnest(${[...partnerIds]}::uuid[]) as given (owner_id) cross join unnest(${[...statuses]}::text[]) as wanted (status)))`),
-  )
-}
-
 export type InstructionStatus = {
   readonly partnerId: string
   readonly endToEndId: string
@@ -588,4 +547,32 @@ export async function waitingPayouts(
       and ${of.customerId !== null ? sql`customer_id = ${of.customerId}` : sql`coalesce(sold_currency, currency) = ${of.currency}`}
     order by id limit ${rowsMax}`)
   return rows.map(({ id }) => id)
+}
+
+// Sums of payouts, and of their fees.
+
+/** Sums the first rows of a list, by its index. */
+export function sumPayouts(
+  tx: Tx,
+  partnerId: string,
+  filter: PayoutFilter,
+  rowsMax: number,
+): Promise<readonly CurrencySum[]> {
+  return tx.rows<CurrencySum>(sql`/* payouts.sumPayouts */
+    select currency, count(*) as count, sum(amount)::bigint as amount
+    from (select ${pageOf(partnerId, filter, null, rowsMax)}) as counted group by currency order by currency`)
+}
+
+export type PayoutFeeRow = {
+  readonly reference: string
+  readonly feeAmount: Minor
+  readonly currency: Currency
+}
+
+/** Reads the fees of the payouts with these end-to-end ids. May return payouts of others that share an id. */
+export function feesOf(tx: Tx, partnerId: string, endToEndIds: readonly string[]): Promise<readonly PayoutFeeRow[]> {
+  return tx.rows(sql`/* payouts.feesOf */
+    select reference, fee_amount, coalesce(sold_currency, currency) as currency from payouts.payouts
+    where partner_id = ${partnerId} and fee_amount is not null
+      and (end_to_end_id = any(${endToEndIds}::text[]) or partner_end_to_end_id = any(${endToEndIds}::text[]))`)
 }

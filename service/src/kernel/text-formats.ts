@@ -1,4 +1,4 @@
-/** Formats tables as text: CSV and Markdown. */
+/** Formats text for CSV, Markdown and HTML. */
 
 /**
  * Matches texts that a spreadsheet would evaluate as a formula (OWASP, CSV injection): `=`, `+`, `-`, `@`, tab and
@@ -25,3 +25,12 @@ const markdownRow = (cells: readonly string[]) => `| ${cells.map((cell) => cell.
 export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return [markdownRow(head), `|${'---|'.repeat(head.length)}`, ...rows.map(markdownRow)].join('\n')
 }
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (char) => entities[char] ?? char)
