@@ -33,11 +33,7 @@ async function requested(): Promise<Subject> {
   service.clock.advance(stepMsDefault)
   await processBankNotifications(service.settlement)
   const { id: recallId } = await service.recalls.create(partner.caller, payout.id, { reason: 'FRAD' })
-  const claims = await service.recalls.claim('sandbox', 10)
-  const claim = present(
-    claims.find(({ id }) => id === recallId),
-    'the recall is due',
-  )
+  const claim = present(await service.recalls.claim({ partnerId, id: recallId }), 'the recall is due')
   const { id: payoutId, reference } = payout
   return { partnerId, payoutId, recallId, instructionId: instructionIdOf(payout), reference, claim }
 }

@@ -6411,8 +6411,8 @@ export type Namespaces = {
      * country refuses the request with 422.
      *
      * `POST /v1/customers/{id}/account`, permission `accounts:write`.
-     * Problem codes: not_found, customer_not_verified, iban_issuer_not_configured, iban_pool_exhausted,
-     * request_in_progress, idempotency_key_reused.
+     * Problem codes: not_found, customer_not_verified, account_blocked, iban_issuer_not_configured,
+     * iban_pool_exhausted, request_in_progress, idempotency_key_reused.
      */
     readonly createForCustomer: (id: string, options?: CallOptions) => Promise<CustomerAccount>
     /**
@@ -12000,7 +12000,7 @@ export type Namespaces = {
      * that arrives at the address becomes a deposit.
      *
      * `POST /v1/wallets`, permission `wallets:write`.
-     * Problem codes: not_found, customer_not_verified, currency_not_supported, validation_failed,
+     * Problem codes: not_found, customer_not_verified, account_blocked, currency_not_supported, validation_failed,
      * request_in_progress, idempotency_key_reused.
      */
     readonly create: (body: {

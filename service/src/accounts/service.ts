@@ -41,7 +41,8 @@ export type Accounts = Statements &
   Transfers & {
     /**
      * Issues the missing IBANs of a customer, one per configured country: all of them or none. Returns all its IBANs.
-     * Refuses: not_found, customer_not_verified, iban_issuer_not_configured, iban_pool_exhausted.
+     * Refuses: not_found, customer_not_verified, account_blocked (the account is closed), iban_issuer_not_configured,
+     * iban_pool_exhausted.
      */
     readonly create: (partnerId: string, customerRef: string, tx?: Tx) => Promise<CustomerAccount>
     /** Reads a customer's IBANs. Refuses: not_found (no such customer, or no IBAN is issued yet). */

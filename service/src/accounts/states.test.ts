@@ -197,6 +197,7 @@ suite('states', async () => {
 
   test('only an empty balance can be closed, the close is permanent, and a later credit opens a case', async () => {
     const partner = await addPartner(service, 1000n)
+    const iban = await ibanOf(partner)
     await assert.rejects(change(partner, 'Closed'), { ...blocked, detail: /not empty/ })
     const { payout } = await pay(service, partner, '10.00')
     await assert.rejects(change(partner, 'Closed', accountOf(partner)), { ...blocked, detail: /in progress/ })
@@ -205,10 +206,10 @@ suite('states', async () => {
     assert.equal((await service.payouts.get(partner.partnerId, payout.id)).status, 'Completed')
     assert.equal((await change(partner, 'Closed'))?.toState, 'Closed')
     assert.equal(await change(partner, 'Closed'), undefined)
-    await assert.rejects(change(partner, 'Active'), { ...blocked, detail: /final/ })
+    await assert.rejects(change(partner, 'Active'), { ...blocked, detail: /cannot be reopened/ })
     await change(partner, 'Closed', accountOf(partner))
     await assert.rejects(change(partner, 'Active', accountOf(partner)), { ...blocked, detail: /final/ })
-    await booked(await ibanOf(partner))
+    await booked(iban)
     await processed()
     const [found] = await casesOf(partner)
     assert.equal(found?.kind, 'account_blocked')
@@ -228,6 +229,49 @@ suite('states', async () => {
     const reporting = { partnerId: partner.partnerId, instructionId, report }
     assert.equal(await service.payoutLife.returned(reporting, failure), 'contradiction')
     assert.equal((await balanceOf(service, partner.partnerId)).posted, 0n)
+  })
+
+  test('a closed account gets no new IBAN or wallet and keeps those it has, and a blocked one gets both', async () => {
+    const open = (partner: TestPartner, by: Service = service) => {
+      const { partnerId, customer } = partner
+      const wallet = { customerId: customer.id, currency: 'USDC' } as const
+      return [() => by.accounts.create(partnerId, customer.id), () => by.wallets.create(partnerId, wallet)] as const
+    }
+    const canOpen = async ({ partnerId, customer }: TestPartner) =>
+      (await service.customers.capabilities(partnerId, customer.id)).capabilities[0]?.reasons
+    for (const state of ['Blocked', 'BlockedInbound', 'BlockedOutbound'] as const) {
+      const partner = await addPartner(service)
+      await change(partner, state, accountOf(partner))
+      assert.deepEqual(await canOpen(partner), [])
+      for (const make of open(partner)) await make()
+    }
+    const [old, partner] = [await addPartner(service), await addPartner(service)]
+    const [iban, wallet] = [await open(old)[0](), await open(old)[1]()]
+    for (const each of [old, partner]) await change(each, 'Closed', accountOf(each))
+    assert.deepEqual([await canOpen(old), await canOpen(partner)], [['account_closed'], ['account_closed']])
+    assert.deepEqual([await open(old)[0](), await open(old)[1]()], [iban, { ...wallet, isNew: false }])
+    for (const make of open(partner)) await assert.rejects(make(), { ...blocked, detail: /customer is closed/ })
+  })
+
+  test('an IBAN or a wallet that is asked for during a close is refused', async () => {
+    for (const which of ['accounts', 'wallets'] as const) {
+      const partner = await addPartner(service)
+      const { partnerId, customer } = partner
+      const making = await service.db.transaction(async (tx) => {
+        await changeIn(tx, partner, 'Closed', accountOf(partner))
+        const asked: Promise<unknown> =
+          which === 'accounts'
+            ? other.accounts.create(partnerId, customer.id)
+            : other.wallets.create(partnerId, { customerId: customer.id, currency: 'USDC' })
+        const started = asked.then(
+          () => 'made',
+          (error: unknown) => (error as { readonly code?: string }).code,
+        )
+        await Promise.race([untilWaiting(), started])
+        return { started }
+      })
+      assert.equal(await making.started, 'account_blocked', which)
+    }
   })
 
   test('a payout that was checked before a block does not commit after it', async () => {

@@ -9,6 +9,7 @@ import {
   balanceStateIn,
   blocksInbound,
   blocksOutbound,
+  type Entry,
   insufficientFunds,
   type Ledger,
   refuseBlocked,
@@ -48,7 +49,7 @@ export type TransfersDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly customers: Pick<Customers, 'hold' | 'lockHolders' | 'payersByIds' | 'refusalAbove' | 'requireCapability'>
-  readonly ledger: Pick<Ledger, 'accountsOf' | 'clear' | 'enter' | 'partySumsAt'>
+  readonly ledger: Pick<Ledger, 'accountsOf' | 'clear' | 'enterMany' | 'fittingUnderLock' | 'partySumsAt'>
   readonly transactions: Pick<Transactions, 'completeMany' | 'taken'>
 }
 
@@ -85,7 +86,10 @@ export function createTransfers(deps: TransfersDeps): Transfers {
         const got = { ...moved, debit: transfersAccount, credit: 'balance', partyId: to ?? partnerId } as const
         const [permit] = await ledger.clear(tx, [{ transfers: [given, got] }])
         if (permit instanceof Refusal) throw permit
+        // Locks the balance first: a concurrent transfer of the party is in its sums, or waits.
+        const [fit] = await ledger.fittingUnderLock(tx, [{ transfers: [given, got] }], accounts)
         await requirePartyFunds(deps, tx, partnerId, currency, amount, from, maker?.caller)
+        if (fit !== undefined && fit !== true) throw insufficientFunds(fit, maker?.caller)
         const [outward, inward] = await completeTransfer(deps, tx, partnerId, {
           amount,
           currency,
@@ -94,14 +98,15 @@ export function createTransfers(deps: TransfersDeps): Transfers {
           maker,
           body,
         })
-        await ledger.enter(tx, {
+        const entry: Entry = {
           id: newId(),
           permit: present(permit, `no permit for a transfer of partner ${partnerId}`),
           transfers: [
             { ...given, reference: outward },
             { ...got, reference: inward },
           ],
-        })
+        }
+        await ledger.enterMany(tx, [entry], accounts)
         const named = { fromCustomerId: from, toCustomerId: to, outwardReference: outward, inwardReference: inward }
         return { amount, currency, ...named, createdAt: clock.now() }
       }),
@@ -131,10 +136,7 @@ async function requireOpen(
   if (refusal !== undefined) throw refusal
 }
 
-/**
- * Checks the funds of the party in a pooled balance by its movements so far. The entry itself checks a segregated
- * balance, under its lock. Refuses: insufficient_funds.
- */
+/** Checks the money of the party by its movements so far. The caller holds the lock of the balance. Refuses: insufficient_funds. */
 async function requirePartyFunds(
   { ledger }: TransfersDeps,
   tx: Tx,

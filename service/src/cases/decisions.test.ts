@@ -8,6 +8,7 @@ import type { BankNotification, Connector } from '../rails/index.ts'
 import { addPartner, balanceOf, pay, stepMsDefault } from '../../../test/support/composition.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 import { checkLedger } from '../../../test/model/ledger-audit.ts'
+import { until } from '../../../test/support/until.ts'
 import { processBankNotifications, sendDueReturns, submitDuePayouts } from '../banks/settlement/index.ts'
 import { caseActions, type CaseAction, keptCases, operatorPartnerId } from './index.ts'
 import type { ProposalRequest } from './decisions.ts'
@@ -306,6 +307,33 @@ test('returned money of a payout is not matched with a closed balance, and stays
 })
 
 const sendReturns = (connector: Connector = service.bank) => sendDueReturns(service.settlement, connector)
+
+test('a return whose claim waits for a lock does not keep others from being sent', async () => {
+  const cases = [await unknownCredit(901n), await unknownCredit(902n)]
+  const ids: string[] = []
+  for (const found of cases) {
+    ids.push((await propose(found, 'return')).proposalId ?? '')
+    await approve(found)
+    service.clock.advance(1)
+  }
+  const [held = '', free = ''] = ids
+  const statusOf = async (id: string) =>
+    (await service.db.row<{ status: string }>(sql`select status from cases.returns where id = ${id}`))?.status
+  const released = Promise.withResolvers<void>()
+  const locked = Promise.withResolvers<void>()
+  const holding = service.db.transaction(async (tx) => {
+    await tx.rows(sql`select id from cases.returns where id = ${held} for update`)
+    locked.resolve()
+    await released.promise
+  })
+  await locked.promise
+  const sending = sendReturns()
+  await until('the other return is sent', async () => (await statusOf(free)) === 'Sent').finally(released.resolve)
+  await holding
+  assert.equal(await sending, 2)
+  assert.equal(await statusOf(held), 'Sent')
+  await work(3)
+})
 
 test('a return is sent once to the debtor, and leaves suspense when the bank has booked it', async () => {
   const found = await unknownCredit(900n)

@@ -13,6 +13,7 @@ import type { NewCase } from './service.ts'
 import * as store from './store.ts'
 
 export type ReturnClaim = store.ReturnRow & { readonly leaseId: string }
+type ReturnKey = { readonly partnerId: string; readonly id: string }
 
 /** Bank notification about a return. */
 export type ReturnReport = {
@@ -28,8 +29,13 @@ export type ReturnReport = {
 export type Returns = {
   /** Starts a return, as a step of the approval. */
   readonly start: (tx: Tx, row: store.CaseRow, money: Money, id: string) => Promise<void>
-  /** Claims due returns of a connector for one attempt each. The attempt is counted before the bank is called. */
-  readonly claim: (connector: string, returnsMax: number) => Promise<readonly ReturnClaim[]>
+  /** Lists due returns of a connector, the longest wait first. */
+  readonly due: (connector: string, returnsMax: number) => Promise<readonly ReturnKey[]>
+  /**
+   * Claims a return under a lease for one attempt, which is counted before the bank is called. Undefined: it is no longer
+   * due.
+   */
+  readonly claim: (key: ReturnKey) => Promise<ReturnClaim | undefined>
   /** Records that the bank has accepted the instruction. */
   readonly accepted: (claim: ReturnClaim) => Promise<void>
   /** Records that the bank has refused the instruction, and reopens the case. */
@@ -75,17 +81,14 @@ export function createReturns(deps: ReturnsDeps): Returns {
     })
   return {
     start: (tx, row, money, id) => store.insertReturn(tx, toReturn(row, money, id, clock.now())),
-    claim: async (connector, returnsMax) => {
-      const now = clock.now()
-      const due = await store.dueReturns(db, connector, now, returnsMax)
-      const claims: ReturnClaim[] = []
-      for (const { partnerId, id } of due) {
-        const leaseId = newId()
-        const lease = { now, leaseId, until: after(now, leaseMs) }
-        const row = await db.transaction((tx) => store.claimReturn(tx, partnerId, id, lease))
-        if (row !== undefined) claims.push({ ...row, leaseId })
-      }
-      return claims
+    due: (connector, returnsMax) => store.dueReturns(db, connector, clock.now(), returnsMax),
+    claim: async ({ partnerId, id }) => {
+      const leaseId = newId()
+      const row = await db.transaction((tx) => {
+        const now = clock.now()
+        return store.claimReturn(tx, partnerId, id, { now, leaseId, until: after(now, leaseMs) })
+      })
+      return row && { ...row, leaseId }
     },
     accepted: (claim) =>
       underLease(claim, (tx) => store.updateReturn(tx, claim, { status: 'Sent', dueAt: null }, clock.now())),

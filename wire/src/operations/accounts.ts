@@ -22,7 +22,13 @@ export const accountsOperations = {
       'Issues one IBAN per configured issuing country. Idempotent: a repeated request returns the same IBANs. When ' +
       'an IBAN pool is exhausted, the request is refused with 503 and no IBAN is issued. A service without issuing ' +
       'country refuses the request with 422.',
-    refusals: ['not_found', 'customer_not_verified', 'iban_issuer_not_configured', 'iban_pool_exhausted'],
+    refusals: [
+      'not_found',
+      'customer_not_verified',
+      'account_blocked',
+      'iban_issuer_not_configured',
+      'iban_pool_exhausted',
+    ],
     example: { params: { id: resource('customer') } },
   },
   getCustomerAccount: {

@@ -20,7 +20,7 @@ export const walletsOperations = {
       'Returns the wallet of a customer, or of the partner itself, for a token. The first request creates the wallet; later requests ' +
       'return it. An address is never reused for another customer. Any amount of a configured token that arrives at the address ' +
       'becomes a deposit.',
-    refusals: ['not_found', 'customer_not_verified', 'currency_not_supported', 'validation_failed'],
+    refusals: ['not_found', 'customer_not_verified', 'account_blocked', 'currency_not_supported', 'validation_failed'],
     example: { body: { customerId: resource('customer'), currency: 'EURC' } },
   },
   listWallets: {

@@ -13,10 +13,10 @@ export type SettlementDeps = {
   readonly connectors: readonly Connector[]
   readonly payouts: PayoutLife
   readonly payoutAges: Pick<PayoutAges, 'oldestUnfinished'>
-  readonly recalls: Pick<Recalls, 'answered' | 'claim' | 'declined' | 'oldestUnsent' | 'postponed' | 'taken'>
+  readonly recalls: Pick<Recalls, 'answered' | 'claim' | 'declined' | 'due' | 'oldestUnsent' | 'postponed' | 'taken'>
   readonly deposits: Deposits
   readonly cases: Pick<Cases, 'open' | 'idsWithCase'>
-  readonly returns: Pick<Returns, 'claim' | 'accepted' | 'refused' | 'postponed' | 'reported'>
+  readonly returns: Pick<Returns, 'due' | 'claim' | 'accepted' | 'refused' | 'postponed' | 'reported'>
   readonly isPartner: (partnerId: string) => Promise<boolean>
   readonly partnerIds: () => Promise<readonly string[]>
   readonly observe?: SettlementObserver | undefined

@@ -355,15 +355,29 @@ const callsPerStepMax = 20
  */
 export async function sendDueRecalls(deps: SettlementDeps, connector: Connector): Promise<number> {
   if (connector.recall === undefined) return 0
-  const claims = await deps.recalls.claim(connector.id, callsPerStepMax)
-  await settleAll(claims.map((claim) => sendRecall(deps, connector, claim)))
-  return claims.length
+  const due = await deps.recalls.due(connector.id, callsPerStepMax)
+  return sendEach(due, deps.recalls.claim, (claim) => sendRecall(deps, connector, claim))
 }
 
-/** Waits for all, then throws the first error. */
-async function settleAll(calls: readonly Promise<void>[]): Promise<void> {
-  const failed = (await Promise.allSettled(calls)).find(({ status }) => status === 'rejected')
+/**
+ * Claims and sends each, and returns how many were claimed. Each is sent as soon as it is claimed: a lease that waits for
+ * other claims would end before the bank answers. Waits for all, then throws the first error.
+ */
+async function sendEach<Key, Claim>(
+  due: readonly Key[],
+  claim: (key: Key) => Promise<Claim | undefined>,
+  sendClaim: (claim: Claim) => Promise<void>,
+): Promise<number> {
+  const outcomes = await Promise.allSettled(
+    due.map(async (key) => {
+      const claimed = await claim(key)
+      if (claimed !== undefined) await sendClaim(claimed)
+      return claimed !== undefined
+    }),
+  )
+  const failed = outcomes.find(({ status }) => status === 'rejected')
   if (failed?.status === 'rejected') throw failed.reason
+  return outcomes.filter((outcome) => outcome.status === 'fulfilled' && outcome.value).length
 }
 
 async function sendRecall({ log, recalls }: SettlementDeps, connector: Connector, claim: RecallClaim): Promise<void> {
@@ -397,9 +411,8 @@ async function requestRecall(connector: Connector, claim: RecallClaim): Promise<
 
 /** Sends due returns of a connector and returns their number. Makes one call for each, as for recalls. */
 export async function sendDueReturns(deps: SettlementDeps, connector: Connector): Promise<number> {
-  const claims = await deps.returns.claim(connector.id, callsPerStepMax)
-  await settleAll(claims.map((claim) => sendReturn(deps, connector, claim)))
-  return claims.length
+  const due = await deps.returns.due(connector.id, callsPerStepMax)
+  return sendEach(due, deps.returns.claim, (claim) => sendReturn(deps, connector, claim))
 }
 
 async function sendReturn({ log, returns }: SettlementDeps, connector: Connector, claim: ReturnClaim): Promise<void> {

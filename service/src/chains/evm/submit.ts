@@ -18,6 +18,9 @@ import { ownJson } from '@partner-payments/wire'
 /** The decision about an instruction. `later`: the sending account lacks tokens or gas, or the token is paused. */
 type InstructionVerdict = { readonly gas: bigint } | RefusedTransfer | 'later'
 
+/** Tokens of the sending account on the chain, and what open transfers still took before that was read. */
+type Holdings = ReadonlyMap<Currency, { readonly balance: Minor; readonly open: Minor }>
+
 const keyOf = ({ partnerId, id }: InstructionKey): string => partnerKey(partnerId, id)
 const isRefused = (verdict: InstructionVerdict): verdict is RefusedTransfer =>
   verdict !== 'later' && 'errorKey' in verdict
@@ -57,10 +60,10 @@ export function createSubmit(deps: ChainDeps) {
     let answers = known
     if (fresh.length > 0) {
       const signer = await requireSigner(deps)
-      const { verdicts, nonceMin } = await decide(fresh, signer, call)
+      const decided = await decide(fresh, signer, call)
       call.signal.throwIfAborted()
       const travelRules = await sealTravelRules(deps, fresh)
-      await db.transaction((tx) => insertTransfers(tx, deps, { signer, fresh, verdicts, nonceMin, travelRules }))
+      await db.transaction((tx) => insertTransfers(tx, deps, { ...decided, signer, fresh, travelRules }))
       answers = await storedAnswers(db, rules.id, unique)
       if (fresh.some((instruction) => answers.get(keyOf(instruction))?.accepted)) await onAccepted()
     }
@@ -86,19 +89,19 @@ function createVerdicts({ db, log, rules, chain, denied }: ChainDeps) {
       if (refusal === undefined) payable.push(instruction)
       else verdicts.set(keyOf(instruction), refusal)
     }
-    if (payable.length === 0) return { verdicts, nonceMin: undefined }
+    const holdings = new Map<Currency, { readonly balance: Minor; readonly open: Minor }>()
+    if (payable.length === 0) return { verdicts, nonceMin: undefined, holdings }
     const [head, fees, gasBalance] = await Promise.all([
       chain.head(call),
       chain.fees(call),
       chain.gasBalance(sender, call),
     ])
     const nonceMin = await chain.transactionCount(sender, head, call)
-    const left = new Map<Currency, Minor>()
-    for (const currency of new Set(payable.map((instruction) => instruction.currency)))
-      left.set(
-        currency,
-        (await chain.tokenBalance(currency, sender, call)) - (await store.sumOpenTransfers(db, rules.id, currency)),
-      )
+    for (const currency of new Set(payable.map((instruction) => instruction.currency))) {
+      const open = await store.sumOpenTransfers(db, rules.id, currency)
+      holdings.set(currency, { balance: await chain.tokenBalance(currency, sender, call), open })
+    }
+    const left = new Map([...holdings].map(([currency, { balance, open }]) => [currency, balance - open] as const))
     const previews = await Promise.all(
       payable.map(({ currency, amount, creditorAccount }) =>
         chain.preview({ sender, currency, amount, recipient: creditorAccount.toLowerCase() }, call),
@@ -112,18 +115,32 @@ function createVerdicts({ db, log, rules, chain, denied }: ChainDeps) {
         'gas' in preview ? { gas: gasWithReserve(preview.gas) } : (explainRevert(preview.reason) ?? 'later')
       const cost = 'gas' in preview ? gasWithReserve(preview.gas) * fees.max : 0n
       const isShort = (left.get(currency) ?? 0n) < amount || gasLeft < cost
-      if (isShort || verdict === 'later')
-        log.error(
-          { connector: rules.id, sender, currency },
-          'payouts wait: the sending account lacks tokens or gas, or the token is paused',
-        )
+      if (isShort || verdict === 'later') logShort(log, { connector: rules.id, sender, currency })
       verdicts.set(keyOf(instruction), isShort ? 'later' : verdict)
       if (isShort || verdict === 'later' || isRefused(verdict)) continue
       left.set(currency, (left.get(currency) ?? 0n) - amount)
       gasLeft -= cost
     }
-    return { verdicts, nonceMin }
+    return { verdicts, nonceMin, holdings }
   }
+}
+
+const logShort = (
+  log: ChainDeps['log'],
+  facts: { readonly connector: string; readonly sender: string; readonly currency: Currency },
+): void => log.error(facts, 'payouts wait: the sending account lacks tokens or gas, or the token is paused')
+
+/**
+ * Computes what the sending account has left under its lock, because other workers have stored transfers since. A transfer
+ * that has ended since may still be in the balance, and counts as before.
+ */
+async function tokensLeft(tx: Tx, connector: string, holdings: Holdings): Promise<Map<Currency, Minor>> {
+  const left = new Map<Currency, Minor>()
+  for (const [currency, { balance, open: before }] of holdings) {
+    const open = await store.sumOpenTransfers(tx, connector, currency)
+    left.set(currency, balance - (open > before ? open : before))
+  }
+  return left
 }
 
 type NewTransfers = {
@@ -131,6 +148,7 @@ type NewTransfers = {
   readonly fresh: readonly Instruction[]
   readonly verdicts: ReadonlyMap<string, InstructionVerdict>
   readonly nonceMin: number | undefined
+  readonly holdings: Holdings
   readonly travelRules: ReadonlyMap<string, Buffer>
 }
 
@@ -138,14 +156,15 @@ type NewTransfers = {
 async function insertTransfers(
   tx: Tx,
   deps: ChainDeps,
-  { signer, fresh, verdicts, nonceMin, travelRules }: NewTransfers,
+  { signer, fresh, verdicts, nonceMin, holdings, travelRules }: NewTransfers,
 ): Promise<void> {
-  const { clock, rules } = deps
+  const { clock, log, rules } = deps
   const { id: connector } = rules
   const { address: sender } = signer
   if (nonceMin !== undefined) await store.insertSender(tx, connector, sender, BigInt(nonceMin))
   const first = (await store.lockSender(tx, connector, sender)) ?? 0n
   const existing = await storedAnswers(tx, connector, fresh)
+  const left = await tokensLeft(tx, connector, holdings)
   const now = clock.now()
   let next = first
   for (const instruction of fresh) {
@@ -171,6 +190,13 @@ async function insertTransfers(
       )
       continue
     }
+    const { currency, amount } = instruction
+    const remaining = (left.get(currency) ?? 0n) - amount
+    if (remaining < 0n) {
+      logShort(log, { connector, sender, currency })
+      continue
+    }
+    left.set(currency, remaining)
     requireKnownNonces(deps, sender, nonceMin ?? 0, first)
     store.insertTransfer(tx, { ...common, nonce: next, gas: verdict.gas, status: 'Pending', ...none }, now)
     store.insertNonce(tx, { connector, sender, nonce: next, id: instruction.id })

@@ -22,7 +22,8 @@ type WalletList = QueryOf<'listWallets'>
 export type Wallets = {
   /**
    * Returns the wallet of the customer, or of the partner itself, for a token, and creates it if it does not exist.
-   * Refuses: validation_failed (currency), not_found (/customerId), currency_not_supported (no chain supports it).
+   * Refuses: validation_failed (currency), not_found (/customerId), customer_not_verified, account_blocked (the account is
+   * closed), currency_not_supported (no chain supports it).
    */
   readonly create: (
     partnerId: string,

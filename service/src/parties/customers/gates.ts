@@ -6,7 +6,7 @@ import {
   type VerificationState,
   verificationStates,
 } from '@partner-payments/wire'
-import { notFound } from '../../kernel/api/index.ts'
+import { notFound, Refusal } from '../../kernel/api/index.ts'
 import { amountText, type Clock, type Currency, type Minor } from '../../kernel/index.ts'
 import { type AccountState, blocksInbound, blocksOutbound } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
@@ -161,12 +161,20 @@ export const createStandings =
     }
   }
 
-/** Checks that the customer has a capability. Refuses: customer_not_verified. */
+/**
+ * Checks that the customer has a capability. Payments judge blocks of accounts themselves. Refuses: customer_not_verified,
+ * account_blocked (`OpenAccount`: the account is closed).
+ */
 export function requireCapability(
-  { gate, verificationState }: Pick<Standing, 'gate' | 'verificationState'>,
+  { gate, verificationState, accountState }: Standing,
   capability: Capability,
   { pointer, currency }: { readonly pointer?: string; readonly currency?: Currency },
 ): void {
   const lacking = findLackingCapability(gate, capability, currency)
   if (lacking !== undefined) throw notVerified(verificationState, lacking, pointer)
+  if (capability === 'OpenAccount' && accountState === 'Closed')
+    throw new Refusal(
+      'account_blocked',
+      'The account of the customer is closed, and gets no more IBANs and wallets. Use another customer.',
+    )
 }

@@ -88,7 +88,7 @@ export type Customers = Writes & {
   readonly capabilities: (partnerId: string, ref: string) => Promise<CustomerCapabilities>
   /**
    * Reads the customer, and requires that its verification allows the capability, in the currency if given. Refuses:
-   * not_found, customer_not_verified (with `pointer` if given).
+   * not_found, customer_not_verified (with `pointer` if given), account_blocked (`OpenAccount`: the account is closed).
    */
   readonly requireCapability: (
     tx: Tx,
@@ -322,6 +322,8 @@ function createCapabilities(
       return { customerId: id, verificationState: payer.verificationState, ...judged, inAll, fields }
     },
     requireCapability: async (tx, partnerId, id, capability, where = {}) => {
+      // Waits for a close in progress, which then closes what this transaction opens, or is seen here.
+      if (capability === 'OpenAccount') await store.lockCustomers(tx, [{ partnerId, id }])
       const payer = await readPayer(tx, partnerId, id)
       requireCapability(payer, capability, where)
       return payer

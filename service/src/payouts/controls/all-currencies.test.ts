@@ -48,7 +48,7 @@ async function addPayer() {
   return { ...partner, payees, payIn }
 }
 
-type LimitFields = { readonly currency?: Currency; readonly allCurrencies?: boolean }
+type LimitFields = { readonly currency?: Currency; readonly allCurrencies?: boolean; readonly scopeRef?: string }
 const setLimit = (
   { partnerId }: Pick<TestPartner, 'partnerId'>,
   scope: LimitScope,
@@ -273,6 +273,47 @@ test('the sum of a bulk in several currencies is compared with the maximum of a 
   const refused = await refusalOf(service.bulkPayouts.approve(second, bulk.id, 2))
   assert.equal(refused.code, 'approver_limit_exceeded')
   assert.match(refused.detail, /50\.00 EUR/)
+})
+
+/** Gives 101 other payees limits in euros, which are more than a process keeps. Both the index and the table have them first. */
+async function addOtherLimits({ partnerId }: Pick<TestPartner, 'partnerId'>): Promise<void> {
+  const now = service.clock.now()
+  await service.db.transaction(async (tx) => {
+    for (let count = 0; count < 101; count += 1)
+      await tx.run(sql`
+        insert into payouts.limits (partner_id, id, scope, scope_id, currency, period, amount, created_at, updated_at)
+        values (${partnerId}, ${newId()}, 'beneficiary', ${`00000000-0000-7000-8000-${String(count).padStart(12, '0')}`},
+          'EUR', 'payment', 1, ${now}, ${now})`)
+  })
+}
+
+test('limits of one customer and one payee over all currencies apply and are counted beside many other limits', async () => {
+  const payer = await addPayer()
+  await addOtherLimits(payer)
+  await setLimit(payer, 'customer', 'day', 50_00n, { scopeRef: payer.customer.id })
+  await setLimit(payer, 'beneficiary', 'payment', 30_00n, { scopeRef: payer.payees.GBP })
+  const byQuote = async (sellAmount: string) => {
+    const { id: quoteId } = await quoted(payer, { buy: 'GBP', sellAmount })
+    const asked = { quoteId, beneficiaryId: payer.payees.GBP, idempotencyKey: newId() }
+    return outcomeOf(service.payouts.createFx(payer.caller, asked, ip))
+  }
+  assert.equal(await outcomeOf(payer.payIn('GBP', '24.01')), 'limit_exceeded', 'the payee')
+  assert.equal(await byQuote('30.01'), 'limit_exceeded', 'the payee, by what is sold')
+  assert.equal(await outcomeOf(payer.payIn('GBP', '8.00')), 'Pending')
+  assert.equal(await byQuote('10.00'), 'Pending')
+  assert.equal(await outcomeOf(payer.payIn('EUR', '30.01')), 'limit_exceeded', 'the customer')
+  const raced = [payer.payIn('EUR', '30.00'), payer.payIn('GBP', '24.00', other)].map(outcomeOf)
+  assert.deepEqual((await Promise.all(raced)).toSorted(), ['Pending', 'limit_exceeded'])
+  assert.deepEqual(await usedOf(payer.partnerId), ['EUR all.customer.day 5000'])
+  const { verdicts } = await service.payouts.preview(
+    payer.caller,
+    { amount: rawNumber('0.01'), currency: 'EUR', beneficiaryId: payer.payees.EUR, idempotencyKey: newId() },
+    ip,
+  )
+  assert.match(
+    verdicts.find(({ rule }) => rule === 'limit.all.customer.day')?.detail ?? '',
+    /all\.customer\.day is 50\.00 EUR/,
+  )
 })
 
 test('without recent rates, payouts in other than the reference currency exceed limits and need approvals', async () => {

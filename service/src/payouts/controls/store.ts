@@ -204,7 +204,10 @@ export function limitsFor(
       and scope_id = any(${wanted.scopeIds}::uuid[])`)
 }
 
-/** Reads at most `limitsMax` limits of single customers and beneficiaries. */
+/**
+ * Reads at most `limitsMax` limits of single customers and beneficiaries. Those across all currencies come first: a
+ * partner with too many limits has no other sign that it has them.
+ */
 export function readOwnLimits(
   tx: Tx,
   partnerId: string,
@@ -214,7 +217,7 @@ export function readOwnLimits(
   return tx.rows<Limit>(sql`/* payout-controls.readOwnLimits */
     select ${columns} from payouts.limits
     where partner_id = ${partnerId} and (currency = ${currency} or all_currencies) and scope in ('customer', 'beneficiary') and scope_id <> ${nilId}
-    limit ${limitsMax}`)
+    order by all_currencies desc limit ${limitsMax}`)
 }
 
 /** Lists the limits of a partner, in the order of their creation. */

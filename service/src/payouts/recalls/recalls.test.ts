@@ -14,6 +14,7 @@ import {
 } from '../../../../test/support/composition.ts'
 import { addTrader, quote } from '../../../../test/support/fx.ts'
 import { refused } from '../../../../test/support/refusals.ts'
+import { until } from '../../../../test/support/until.ts'
 import { dayMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { processBankNotifications, sendDueRecalls, submitDuePayouts } from '../../banks/settlement/index.ts'
@@ -396,4 +397,26 @@ test('money that is recalled to a blocked account is booked', async () => {
   await notified(3)
   assert.equal(await postedOf(), before + 1000n)
   assert.equal((await recallsOf(payout.id))[0]?.settledAmount, 1000n)
+})
+
+test('a recall whose claim waits for a lock does not keep others from being sent', async () => {
+  const [held, free] = [await settled('10.00'), await settled('11.00')]
+  const recall = await request(held.id)
+  service.clock.advance(1)
+  await request(free.id)
+  const released = Promise.withResolvers<void>()
+  const locked = Promise.withResolvers<void>()
+  const holding = service.db.transaction(async (tx) => {
+    await tx.rows(sql`
+      select id from payouts.recalls where partner_id = ${partner.partnerId} and id = ${recall.id} for update`)
+    locked.resolve()
+    await released.promise
+  })
+  await locked.promise
+  const sending = send()
+  const sent = until('the other recall is sent', async () => (await statusesOf(free.id))[0] === 'Sent')
+  await sent.finally(released.resolve)
+  await holding
+  assert.equal(await sending, 2)
+  assert.deepEqual(await statusesOf(held.id), ['Sent'])
 })

@@ -54,8 +54,10 @@ export type Recalls = {
   readonly list: (partnerId: string, payoutId: string) => Promise<readonly store.RecallRow[]>
   /** Reads a recall. Refuses: not_found. */
   readonly get: (partnerId: string, payoutId: string, recallId: string) => Promise<store.RecallRow>
-  /** Claims due recalls of a connector under leases, for one attempt each. */
-  readonly claim: (connector: string, recallsMax: number) => Promise<readonly RecallClaim[]>
+  /** Lists due recalls of a connector, the longest wait first. */
+  readonly due: (connector: string, recallsMax: number) => Promise<readonly store.RecallKey[]>
+  /** Claims a recall under a lease, for one attempt. Undefined: it is no longer due. */
+  readonly claim: (key: store.RecallKey) => Promise<RecallClaim | undefined>
   /** Records that the bank has the request. Changes nothing if the lease is lost. */
   readonly taken: (claim: RecallClaim) => Promise<void>
   /** Records that the connector refuses the request. Changes nothing if the lease is lost. */
@@ -215,22 +217,19 @@ const toRecall = {
   attempts: 0,
 } as const
 
-type Sending = Pick<Recalls, 'claim' | 'taken' | 'declined' | 'postponed'>
+type Sending = Pick<Recalls, 'due' | 'claim' | 'taken' | 'declined' | 'postponed'>
 
 function createSending(
   { db, clock }: { readonly db: Database; readonly clock: Clock },
   advance: AdvanceRecalls,
 ): Sending {
   return {
-    claim: async (connector, recallsMax) => {
+    due: (connector, recallsMax) => store.dueRecalls(db, connector, clock.now(), recallsMax),
+    claim: async (key) => {
+      const leaseId = newId()
       const now = clock.now()
-      const claims: RecallClaim[] = []
-      for (const key of await store.dueRecalls(db, connector, now, recallsMax)) {
-        const leaseId = newId()
-        const row = await store.claimRecall(db, key, { now, leaseId, until: after(now, leaseMs) })
-        if (row !== undefined) claims.push({ ...row, leaseId })
-      }
-      return claims
+      const row = await store.claimRecall(db, key, { now, leaseId, until: after(now, leaseMs) })
+      return row && { ...row, leaseId }
     },
     taken: async (claim) => void (await advanceOne(db, advance, claim, { kind: 'taken', leaseId: claim.leaseId })),
     declined: async (claim, reasonCode) =>
