@@ -48,7 +48,7 @@ export type ModuleErasures = {
   /** Ends standing orders and quotes. Called before the balance is locked. */
   readonly endOpen: (tx: Tx, partnerId: string, customerId: string, now: Date) => Promise<void>
   /**
-   * Erases beneficiaries, schedules and screening subjects, and closes IBANs and wallets. Returns the records that requests
+   * Erases beneficiaries, reports, files that were not sent and screening subjects, and closes IBANs and wallets. Returns the records that requests
    * created, whose kept answers are deleted.
    */
   readonly eraseLinked: (
