@@ -250,14 +250,19 @@ test('the last Admin keeps the role, and a provider is kept if it is the only wa
   await assert.rejects(remove(partner.caller), { code: 'last_admin' })
   const moved = { ...partner.body, issuer: 'https://other.example.com' }
   await assert.rejects(set(partner.caller, moved), { code: 'last_admin' })
+  const renamed = { ...partner.body, emailDomain: `other-${partner.domain}` }
+  await assert.rejects(set(partner.caller, renamed), { code: 'last_admin' })
+  assert.equal((await signIn(partner, person)).user.id, user.id)
   const { id, ...second } = await invite(partner, `admin@${partner.domain}`, 'Admin')
   await joinByPassword(second)
+  await set(partner.caller, renamed)
   await remove(partner.caller)
   assert.equal((await service.members.getUser(partner.partnerId, id)).role, 'Admin')
   const { db, mailQueue } = service
   const mails = await db.transaction((tx) => mailQueue.claim(tx, partner.partnerId, 1000, 100))
   const told = mails.filter(({ kind }) => kind === 'sign_in_changed').map(({ toAddress }) => toAddress)
-  assert.deepEqual(told.toSorted(), [`admin@${partner.domain}`, person.email].toSorted())
+  const admins = [`admin@${partner.domain}`, person.email]
+  assert.deepEqual(told.toSorted(), [...admins, ...admins].toSorted(), 'after each of both changes')
 })
 
 test('a removed person cannot return with the provider, even with another address, but can with an invitation', async () => {

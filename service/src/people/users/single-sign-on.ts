@@ -363,9 +363,11 @@ async function providerRow(
   const before = await providers.lockSingleSignOn(tx, partnerId)
   refuseFields(providerErrors({ ...given, emailDomain }, { sandbox, hasSecret: before !== undefined }))
   const { issuer, clientId } = given
-  if (before !== undefined && before.issuer !== issuer) await refuseLockedOut(deps, tx, partnerId)
   const secret = given.clientSecret ?? null
   const isSame = before?.emailDomain === emailDomain
+  // No person is connected with another issuer, and the provider signs in no person before the new domain is proved.
+  const endsSignIns = before !== undefined && (before.issuer !== issuer || (before.domainProvedAt !== null && !isSame))
+  if (endsSignIns) await refuseLockedOut(deps, tx, partnerId)
   const now = clock.now()
   return {
     issuer,
