@@ -113,7 +113,9 @@ async function signIn(deps: MembersDeps, tx: Tx, proof: ProviderProof): Promise<
   const id = await singleSignOn.findMember(tx, partnerId, proved)
   if (id === undefined) return addMember(deps, tx, proof)
   const { member, admins } = await store.lockWithAdmins(tx, partnerId, id)
-  if (member === undefined) throw new SignOnFailed('unknown')
+  // A reset may have disconnected the account before the lock.
+  const isConnected = (await singleSignOn.findMember(tx, partnerId, proved)) === id
+  if (member === undefined || !isConnected) throw new SignOnFailed('unknown')
   const role = providerRole(provider, proved) ?? member.role
   // The last Admin keeps the role, because a team without an Admin could not correct the provider.
   if (role !== member.role && !(member.role === 'Admin' && admins === 1))
@@ -217,6 +219,8 @@ const nameCharsMax = 140
 async function connectAccount(deps: MembersDeps, tx: Tx, signed: SignedInUser, proved: ProviderClaims, { ip }: Client) {
   const { user, session } = signed
   const { partnerId } = session
+  // The session may have ended, by a reset, while the person was at the provider.
+  if (!(await deps.signIn.holdSession(tx, session))) throw new SignOnFailed('expired')
   await connect(deps, tx, partnerId, user.id, proved)
   const change = 'single sign-on connected'
   const actor = { kind: 'partner', id: user.id, name: user.fullName, ip } as const
