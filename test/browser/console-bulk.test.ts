@@ -141,12 +141,14 @@ test('a file that was sent before needs a confirmation, and refused payouts can 
     currency: 'EUR',
     beneficiaryId: payee,
     idempotencyKey: `large-${amount}`,
+    endToEndId: `E2E-${amount}`,
   })
   const bulk = { mode: 'BestEffort', idempotencyKey: 'large', payouts: [payout(0.5), payout(9999999)] }
   const id = textAt(success(await service.client.post('/v1/payouts/bulk', bulk)), 'id')
   await ended(page, `${site}/console/bulk-payouts/${id}`)
   await press(page, 'Correct and send what was not made (1)')
   assert.match(await main(page), /9,999,999\.00 EUR[^]*are missing[^]*Large Ltd/)
+  assert.match(await main(page), /E2E-9999999/)
 })
 
 test('the pages are German for a German reader, and a corrected file keeps the correct lines', async () => {

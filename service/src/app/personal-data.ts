@@ -59,7 +59,7 @@ type Deps = {
   readonly idempotency: Idempotency
   readonly identityChecks: Pick<IdentityChecks, 'list'>
   readonly ledger: Ledger
-  readonly reports: Pick<Reports, 'removeSchedulesOf'>
+  readonly reports: Pick<Reports, 'eraseOf'>
   /** The setting CUSTOMER_RETENTION_YEARS. */
   readonly retentionYears: number
   readonly screening: Pick<Screening, 'forget' | 'holdsOf' | 'screenedAt'>
@@ -223,7 +223,7 @@ function heldByModules(deps: Deps): ModuleErasures {
       const payeeIds = erased.map((payee) => payee.id)
       await screening.forget(tx, partnerId, payeeIds)
       await eraseNotes(tx, partnerId, 'payee', payeeIds)
-      await reports.removeSchedulesOf(tx, partnerId, id)
+      await reports.eraseOf(tx, partnerId, id)
       await eraseUploads(tx, partnerId)
       const accountSince = await accounts.close(tx, partnerId, id, now)
       const closed = await wallets.close(tx, partnerId, id, now)

@@ -47,8 +47,8 @@ export type Reports = {
   readonly getSchedule: (partnerId: string, id: string) => Promise<Schedule>
   /** Deletes a schedule. Refuses: not_found. */
   readonly removeSchedule: (partnerId: string, id: string) => Promise<void>
-  /** Deletes the schedules of an erased customer. */
-  readonly removeSchedulesOf: typeof store.deleteSchedulesOf
+  /** Deletes the schedules and the reports of an erased customer. */
+  readonly eraseOf: (tx: Tx, partnerId: string, customerId: string) => Promise<void>
   /** Releases the leases of a partner's reports, which become due at once. */
   readonly releaseLeases: (partnerId: string) => Promise<void>
 }
@@ -57,7 +57,7 @@ export type ReportsDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly cursors: Cursors
-  readonly customers: Pick<Customers, 'find'>
+  readonly customers: Pick<Customers, 'hold'>
   readonly membersByAddress: MembersByAddress
   /** How long a report is kept after its request, and again after it is ready. */
   readonly keptDays: number
@@ -92,6 +92,11 @@ export function createReports(deps: ReportsDeps): Reports {
       if (partnerId === undefined || id === undefined) throw notFound('report')
       return toContent(db, await get(partnerId, id))
     },
+    eraseOf: async (tx, partnerId, customerId) => {
+      // Schedules first: one that is just making a report is waited for.
+      await store.deleteSchedulesOf(tx, partnerId, customerId)
+      await store.markDeletedOf(tx, partnerId, customerId, clock.now())
+    },
     releaseLeases: (partnerId) => store.endLeases(db, partnerId, clock.now()),
   }
 }
@@ -122,7 +127,7 @@ async function create(
   const period = readPeriod(input, now)
   return inTransaction(db, outerTx, async (tx) => {
     const { customerId: ref } = input
-    const customer = ref === undefined ? null : await customers.find(tx, partnerId, ref, '/customerId')
+    const customer = ref === undefined ? null : await customers.hold(tx, partnerId, ref, '/customerId')
     // Two requests that count at the same time would both pass.
     await store.lockTurn(tx, partnerId)
     if ((await store.countOpenReports(tx, partnerId)) >= BigInt(openReportsMax))
@@ -163,10 +168,7 @@ function createSchedules({
   cursors,
   customers,
   membersByAddress,
-}: ReportsDeps): Pick<
-  Reports,
-  'createSchedule' | 'listSchedules' | 'getSchedule' | 'removeSchedule' | 'removeSchedulesOf'
-> {
+}: ReportsDeps): Pick<Reports, 'createSchedule' | 'listSchedules' | 'getSchedule' | 'removeSchedule'> {
   const listName = (partnerId: string) => `report-schedules:${partnerId}`
   return {
     createSchedule: async (partnerId, input, outerTx) => {
@@ -174,7 +176,7 @@ function createSchedules({
       const timeZone = readTimeZone(input.timeZone ?? 'UTC')
       return inTransaction(db, outerTx, async (tx) => {
         const { customerId: ref, frequency, emails } = input
-        const customer = ref === undefined ? null : await customers.find(tx, partnerId, ref, '/customerId')
+        const customer = ref === undefined ? null : await customers.hold(tx, partnerId, ref, '/customerId')
         const members = requireMembers(emails, await membersByAddress(tx, partnerId, emails), '/emails')
         await store.lockTurn(tx, partnerId)
         if ((await store.countSchedules(tx, partnerId)) >= BigInt(schedulesMax))
@@ -204,7 +206,6 @@ function createSchedules({
       if (found === undefined) throw notFound('schedule')
       return found
     },
-    removeSchedulesOf: store.deleteSchedulesOf,
     removeSchedule: async (partnerId, id) => {
       if ((await store.deleteSchedule(db, partnerId, id)) === 0) throw notFound('schedule')
     },

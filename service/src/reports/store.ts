@@ -81,6 +81,13 @@ export function markDeleted(tx: Tx, partnerId: string, id: string, now: Date): P
     where partner_id = ${partnerId} and id = ${id} and status <> 'Deleted'`)
 }
 
+/** Hides the reports of a customer like `markDeleted`. A job deletes their files. */
+export async function markDeletedOf(tx: Tx, partnerId: string, customerId: string, now: Date): Promise<void> {
+  await tx.run(sql`/* reports.markDeletedOf */
+    update reports.reports set status = 'Deleted', lease_id = null, expires_at = ${now}
+    where partner_id = ${partnerId} and customer_id = ${customerId} and status <> 'Deleted'`)
+}
+
 /** Lists partners with due reports, longest waiting first. */
 export function partnersWithDueReports(
   tx: Tx,

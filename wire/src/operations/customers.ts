@@ -166,7 +166,8 @@ export const customersOperations = {
       'Erases the personal data of a customer (GDPR, Art. 17). It cannot be undone. Refused (409) while a payment is pending, ' +
       'while the customer has a balance, or while the service must keep its data. If the customer had payments, names, ' +
       'dates, addresses and identifiers are kept with them until five years after the last one (AMLD, Art. 40). Everything ' +
-      'else is erased at once. For other operations the customer no longer exists: 404. Lists of payments still accept ' +
+      'else is erased at once, except what ends by its own age: events, and reports that are not about this customer ' +
+      'alone. For other operations the customer no longer exists: 404. Lists of payments still accept ' +
       'its identifier as a filter. Idempotent: repeat the request to read the state of the erasure.',
     refusals: ['validation_failed', 'not_found', 'customer_not_erasable'],
     example: { params: { id: resource('erasable') }, body: { nothingOwed: true } },

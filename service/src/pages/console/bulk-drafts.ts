@@ -282,9 +282,10 @@ async function draftUnmade({ operate, uploads }: Frame, request: PublicRequest, 
   const [{ mode, name }, { data }] = [await operate('getBulkPayout', call), await operate('listBulkPayoutItems', call)]
   const lines = data.flatMap((item): readonly TypedLine[] => {
     if (item.status !== 'Refused' && item.status !== 'NotMade') return []
-    const { beneficiaryId: payee, amount, currency, userReference: reference = '' } = item
+    const { beneficiaryId: payee, amount, currency, userReference: reference = '', endToEndId } = item
     const none = { name: '', iban: '', sortCode: '', routingNumber: '', accountNumber: '' }
-    return [{ line: item.position + 1, cells: { ...none, payee, amount: decimalText(amount), currency, reference } }]
+    const cells = { ...none, payee, amount: decimalText(amount), currency, reference }
+    return [{ line: item.position + 1, cells, ...(endToEndId === undefined ? {} : { file: { endToEndId } }) }]
   })
   const draft: BulkDraft = { mode, lines, ...(name === undefined ? {} : { name }) }
   return seeOther(`../drafts/${await uploads.keep(person, 'Bulk', draft)}`)

@@ -5,11 +5,13 @@ import { rawNumber } from '@partner-payments/wire'
 import { addPartner, pay, type Service } from '../../../../test/support/composition.ts'
 import { Refusal } from '../../kernel/api/index.ts'
 import { dayMs, minuteMs, newId, nilId } from '../../kernel/index.ts'
-import { sql } from '../../postgres/index.ts'
+import { sql, type Tx } from '../../postgres/index.ts'
 import { retainedUntil } from './erasure-rules.ts'
 import { convert, quote } from '../../../../test/support/fx.ts'
 import { sendCredit, depositState } from '../../../../test/support/screening/held.ts'
 import { until } from '../../../../test/support/until.ts'
+import { reportWork } from '../../../../test/support/reports.ts'
+import { inTurn } from '../../../../test/support/in-turn.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
 import { refused } from '../../../../test/support/refusals.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
@@ -89,6 +91,43 @@ suite('erasure', async () => {
     assert.deepEqual([repeated.row.phase, repeated.retainedFields], ['done', []])
     assert.deepEqual(repeated.row.completedAt, service.clock.now())
     assert.equal((await rowOf(partnerId, made.id))?.changes, 0n)
+  })
+
+  test("the customer's reports and schedules and the partner's unsent files are deleted, and nothing else", async () => {
+    const { caller, partnerId, customer } = await addPartner(service)
+    const other = await addPartner(service)
+    const { reports, uploads } = service
+    const report = {
+      kind: 'statement',
+      format: 'csv',
+      from: '2020-01-01T00:00:00Z',
+      to: '2020-02-01T00:00:00Z',
+    } as const
+    const schedule = { kind: 'statement', format: 'csv', frequency: 'daily', emails: [] as string[] } as const
+    const customerId = customer.id
+    const about = await reports.create(partnerId, { ...report, customerId })
+    const ready = await reports.create(partnerId, { ...report, customerId })
+    await service.db
+      .run(sql`update reports.reports set status = 'Ready', rows = 0, bytes = 0, sha256 = '', content_attempt = 1
+      where partner_id = ${partnerId} and id = ${ready.id}`)
+    const all = await reports.create(partnerId, report)
+    await reports.createSchedule(partnerId, { ...schedule, customerId })
+    const daily = await reports.createSchedule(partnerId, schedule)
+    const kinds = ['Bulk', 'Payees', 'Customers'] as const
+    const files = await Promise.all(kinds.map((kind) => uploads.keep({ caller }, kind, { lines: ['Ada Lovelace'] })))
+    const sent = await uploads.keep({ caller }, 'Bulk', {})
+    const lease = await uploads.lease({ caller }, { id: sent, revision: 1 })
+    await uploads.finish({ caller }, lease ?? assert.fail('it is leased'), newId())
+    const stranger = await uploads.keep(other, 'Bulk', {})
+    await erase(partnerId, customerId)
+    for (const { id } of [about, ready]) await assert.rejects(reports.content(partnerId, id), refused('not_found'))
+    const ids = (rows: { readonly data: readonly { readonly id: string }[] }) => rows.data.map(({ id }) => id)
+    assert.deepEqual(ids(await reports.list(partnerId, {})), [all.id])
+    assert.deepEqual(ids(await reports.listSchedules(partnerId, {})), [daily.id])
+    for (const [index, id] of files.entries())
+      await assert.rejects(uploads.find({ caller }, kinds[index] ?? 'Bulk', id), refused('not_found'))
+    assert.ok((await uploads.find({ caller }, 'Bulk', sent)).resultId, 'it still leads to its bulk')
+    await uploads.find(other, 'Bulk', stranger)
   })
 
   test('nothing is retained of a customer without identity data and payments', async () => {
@@ -313,6 +352,41 @@ suite('races', async () => {
 
   test('an erasure is refused if a payout commits before it locks the balance', async () => {
     for (let round = 0; round < 4; round += 1) await raceAtBalance(false)
+  })
+
+  test('an erasure leaves no schedule or report that is created beside it', async () => {
+    const { partnerId } = partner
+    const { reports, db } = first
+    const past = { from: '2020-01-01T00:00:00Z', to: '2020-02-01T00:00:00Z' } as const
+    const csv = { kind: 'statement', format: 'csv' } as const
+    await reports.create(partnerId, { ...csv, ...past })
+    const creations = {
+      schedule: (customerId: string) =>
+        reports.createSchedule(partnerId, { ...csv, frequency: 'daily', emails: [], customerId }),
+      report: (customerId: string) => reports.create(partnerId, { ...csv, ...past, customerId }),
+    }
+    const turn = (tx: Tx) =>
+      tx.rows(sql`select served_at from reports.turns where partner_id = ${partnerId} for update`)
+    const assertNone = async (customerId: string, create: () => Promise<unknown>) => {
+      const ends = await inTurn(db, turn, [create, () => erase(second, customerId)])
+      assert.equal(ends[1]?.status, 'fulfilled')
+      const left = await db.rows(sql`
+        select id from reports.schedules where partner_id = ${partnerId} and customer_id = ${customerId}
+        union all
+        select id from reports.reports
+        where partner_id = ${partnerId} and customer_id = ${customerId} and status <> 'Deleted'`)
+      assert.deepEqual(left, [])
+    }
+    for (const create of Object.values(creations)) {
+      const { customer } = await addCustomer()
+      await assertNone(customer.id, () => create(customer.id))
+      await assert.rejects(create(customer.id), refused('not_found', '/customerId'))
+    }
+    const { customer } = await addCustomer()
+    const { id } = await creations.schedule(customer.id)
+    await db.run(sql`update reports.schedules set next_at = next_at - interval '1 day'
+      where partner_id = ${partnerId} and id = ${id}`)
+    await assertNone(customer.id, async () => assert.equal(await reportWork(first).scheduleStep(), 1))
   })
 
   test('a checkout session and an erasure race: one of them takes effect', async () => {

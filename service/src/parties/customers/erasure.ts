@@ -46,7 +46,7 @@ export type ModuleErasures = {
   /** Ends standing orders and quotes. Called before the balance is locked. */
   readonly endOpen: (tx: Tx, partnerId: string, customerId: string, now: Date) => Promise<void>
   /**
-   * Erases beneficiaries, schedules and screening subjects, and closes IBANs and wallets. Returns the records that
+   * Erases beneficiaries, reports, files that were not sent and screening subjects, and closes IBANs and wallets. Returns the records that
    * requests created, whose stored responses are deleted.
    */
   readonly eraseLinked: (

@@ -109,8 +109,17 @@ export type SignIn = {
   readonly endAll: (tx: Tx, partnerId: string, memberId: string) => Promise<void>
   /** Ends all sessions of a member except one. */
   readonly endOthers: (partnerId: string, memberId: string, keptId: string) => Promise<number>
-  /** Ends all sessions of a member and deletes the factors and devices. */
+  /**
+   * Holds a session until the transaction ends, so that its end waits for the factor that its person adds. False: it has ended.
+   */
+  readonly holdSession: typeof store.holdSession
+  /** Ends all sessions of a member, and deletes the devices and every way to sign in, also by single sign-on. */
   readonly forget: (tx: Tx, partnerId: string, memberId: string) => Promise<void>
+  /** Does the same for a removed member, except that the provider's account stays known, so that it does not join again. */
+  readonly forgetRemoved: (tx: Tx, partnerId: string, memberId: string) => Promise<void>
+  readonly passwordSince: typeof store.passwordSince
+  /** Reports whether the passkey that gave an answer still belongs to the member. */
+  readonly hasPasskey: (tx: Tx, partnerId: string, memberId: string, credential: string) => Promise<boolean>
   readonly factorsOf: typeof store.factorsOf
   readonly factorList: typeof store.factorList
   /** Removes a passkey of a member. False: it is the last factor, or the id is unknown. */
@@ -135,6 +144,13 @@ export function createSignIn(deps: SignInDeps): SignIn {
   const { db, clock } = deps
   const keyed = { ...deps, key: deriveKey(deps.masterKey, 'sign-in') }
   const alive = (): store.SessionTimes => ({ usedAfter: after(clock.now(), -rules.idleMs), now: clock.now() })
+  // The sessions first: `holdSession` relies on it.
+  const forgetRemoved: SignIn['forgetRemoved'] = async (tx, partnerId, memberId) => {
+    await store.endSessions(tx, partnerId, memberId, null)
+    await store.forgetFactors(tx, partnerId, memberId)
+    await store.forgetDevices(tx, partnerId, memberId)
+    await store.forgetForms(tx, partnerId, memberId)
+  }
   const session: SignIn['session'] = async (token, by = 'person') => {
     const partnerId = readLink(token)
     if (partnerId === undefined) return undefined
@@ -177,11 +193,17 @@ export function createSignIn(deps: SignInDeps): SignIn {
     end: async (partnerId, memberId, id) => (await store.endSession(db, partnerId, memberId, id)) === 1,
     endAll: async (tx, partnerId, memberId) => void (await store.endSessions(tx, partnerId, memberId, null)),
     endOthers: (partnerId, memberId, keptId) => store.endSessions(db, partnerId, memberId, keptId),
+    holdSession: store.holdSession,
     forget: async (tx, partnerId, memberId) => {
-      await store.endSessions(tx, partnerId, memberId, null)
-      await store.forgetFactors(tx, partnerId, memberId)
-      await store.forgetDevices(tx, partnerId, memberId)
-      await store.forgetForms(tx, partnerId, memberId)
+      await forgetRemoved(tx, partnerId, memberId)
+      await store.forgetIdentities(tx, partnerId, memberId)
+    },
+    forgetRemoved,
+    passwordSince: store.passwordSince,
+    hasPasskey: async (tx, partnerId, memberId, credential) => {
+      const answer = readAnswer(credential)
+      const passkey = answer && (await store.passkeyOf(tx, partnerId, answer.credentialId))
+      return passkey?.memberId === memberId
     },
     factorsOf: store.factorsOf,
     factorList: store.factorList,

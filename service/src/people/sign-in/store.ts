@@ -216,6 +216,16 @@ export function sessionsOf(
     order by id desc`)
 }
 
+/** Locks a session against its end. False: it has ended. */
+export async function holdSession(
+  tx: Tx,
+  { partnerId, memberId, id }: Pick<SessionRow, 'memberId' | 'id'> & { readonly partnerId: string },
+): Promise<boolean> {
+  const row = await tx.row(sql`/* sign_in.holdSession */
+    select id from sign_in.sessions where partner_id = ${partnerId} and id = ${id} and member_id = ${memberId} for key share`)
+  return row !== undefined
+}
+
 export function endSession(tx: Tx, partnerId: string, memberId: string, id: string): Promise<number> {
   return tx.run(sql`/* sign_in.endSession */
     delete from sign_in.sessions where partner_id = ${partnerId} and member_id = ${memberId} and id = ${id}`)
@@ -256,12 +266,18 @@ export async function factorList(tx: Tx, partnerId: string, memberId: string): P
   const passkeys = await tx.rows<FactorList['passkeys'][number]>(sql`/* sign_in.factorList */
     select id, created_at, last_used_at, backed_up from sign_in.passkeys
     where partner_id = ${partnerId} and member_id = ${memberId} order by id`)
-  const password = await tx.row<{ readonly createdAt: Date }>(sql`/* sign_in.factorList */
-    select created_at from sign_in.passwords where partner_id = ${partnerId} and member_id = ${memberId}`)
+  const since = await passwordSince(tx, partnerId, memberId)
   const codes = await tx.rows(sql`/* sign_in.factorList */
     select 1 as code from sign_in.recovery_codes
     where partner_id = ${partnerId} and member_id = ${memberId} and used_at is null`)
-  return { passkeys, passwordSince: password?.createdAt ?? null, recoveryCodesLeft: codes.length }
+  return { passkeys, passwordSince: since ?? null, recoveryCodesLeft: codes.length }
+}
+
+/** Reads when the password of a member was set. Undefined: there is none. */
+export async function passwordSince(tx: Tx, partnerId: string, memberId: string): Promise<Date | undefined> {
+  const row = await tx.row<{ readonly createdAt: Date }>(sql`/* sign_in.passwordSince */
+    select created_at from sign_in.passwords where partner_id = ${partnerId} and member_id = ${memberId}`)
+  return row?.createdAt
 }
 
 /** Locks the passkeys of a member and returns their ids. */
@@ -276,7 +292,7 @@ export async function deletePasskey(tx: Tx, partnerId: string, id: string): Prom
     delete from sign_in.passkeys where partner_id = ${partnerId} and id = ${id}`)
 }
 
-/** Deletes all factors of a member. */
+/** Deletes the password, recovery codes and passkeys of a member. */
 export async function forgetFactors(tx: Tx, partnerId: string, memberId: string): Promise<void> {
   await tx.run(sql`/* sign_in.forgetFactors */
     delete from sign_in.passwords where partner_id = ${partnerId} and member_id = ${memberId}`)
@@ -444,6 +460,12 @@ export async function connect(
       set member_id = excluded.member_id, connected_at = excluded.connected_at
       where identities.member_id = excluded.member_id or identities.member_id = ${replaced}::uuid`)
   return connected === 1
+}
+
+/** Disconnects a member from all providers. */
+export async function forgetIdentities(tx: Tx, partnerId: string, memberId: string): Promise<void> {
+  await tx.run(sql`/* sign_in.forgetIdentities */
+    delete from sign_in.identities where partner_id = ${partnerId} and member_id = ${memberId}`)
 }
 
 /** Reads when a member was connected with a provider. */

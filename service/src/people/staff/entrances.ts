@@ -216,6 +216,8 @@ async function connectAccount(
 ) {
   const account = await store.holdAccount(tx, id)
   if (account === undefined) throw notFound('staff account')
+  // The session may have ended while the person was at the provider.
+  if (!(await deps.signIn.holdSession(tx, session))) throw new SignOnFailed('expired')
   refuseRole(deps, account, proved)
   await connect(deps, tx, id, proved)
   await mailStaffChange(deps, tx, account, 'single sign-on connected', session)

@@ -164,7 +164,7 @@ export function createStaff(deps: StaffDeps): Staff {
       if (account === undefined) throw notFound('staff account')
       refuseLastAdmin(account.role, admins)
       await store.removeAccount(tx, id, clock.now())
-      await signIn.forget(tx, staffRealmId, id)
+      await signIn.forgetRemoved(tx, staffRealmId, id)
       await deps.inbox().forget(tx, { partnerId: operatorPartnerId, personId: id })
       await store.endTokensOf(tx, id, clock.now())
       await mailStaffChange(deps, tx, account, 'removed')

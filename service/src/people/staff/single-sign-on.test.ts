@@ -13,7 +13,7 @@ import {
 import { codeOf, password } from '../../../../test/support/team.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
-import { minuteMs } from '../../kernel/index.ts'
+import { minuteMs, newId } from '../../kernel/index.ts'
 import type { StaffRole } from './rules.ts'
 import type { StaffPurpose } from './entrances.ts'
 
@@ -155,6 +155,12 @@ test('an existing account can be connected only in its own session, and an ident
   await assert.rejects((await come(person, { kind: 'sign in', next: 'home' })).finish(), { reason: 'unknown' })
   const connect = await come(person, { kind: 'connect', signed })
   await assert.rejects(connect.finish({ signed: undefined }), { reason: 'expired' })
+  assert.equal(await service.staff.singleSignOn.connectedSince(person.id), null)
+  const late = await come(person, {
+    kind: 'connect',
+    signed: { ...signed, session: { ...signed.session, id: newId() } },
+  })
+  await assert.rejects(late.finish(), { reason: 'expired' }, 'the session has ended meanwhile')
   assert.equal(await service.staff.singleSignOn.connectedSince(person.id), null)
   await (await come(person, { kind: 'connect', signed })).finish()
   assert.ok(await service.staff.singleSignOn.connectedSince(person.id))

@@ -180,10 +180,17 @@ function createSessions(deps: MembersDeps): Omit<Entrances, 'openInvitation' | '
   const { ofSupport, ...supportEntrance } = createSupportEntrance(deps)
   const mailChange = (partnerId: string, member: store.MemberRow, change: SignInChange, { ip }: Client) =>
     db.transaction((tx) => mail.enqueue(tx, partnerId, [changeMail(member, change, { at: clock.now(), ip })]))
-  const open = (partnerId: string, id: string, client: Client & { readonly factor: 'passkey' | 'password' }) =>
+  const open = (
+    partnerId: string,
+    id: string,
+    client: Client & { readonly factor: 'passkey' | 'password' },
+    isProved: (tx: Tx) => Promise<boolean>,
+  ) =>
     db.transaction(async (tx) => {
-      const member = await store.memberById(tx, partnerId, id)
+      const member = await store.lockMember(tx, partnerId, id)
       if (member === undefined || (await isBarred(deps, tx, partnerId, id))) return undefined
+      // A reset after the proof has deleted the factor, and must not leave a session.
+      if (!(await isProved(tx))) return undefined
       await refuseWithoutProvider(tx, partnerId, member)
       return { token: await openSession(deps, tx, partnerId, member, client), recoveryCodes: [] }
     })
@@ -191,16 +198,21 @@ function createSessions(deps: MembersDeps): Omit<Entrances, 'openInvitation' | '
     ...supportEntrance,
     signInByPasskey: async (partnerId, credential, client) => {
       const id = await signIn.verifyPasskey(partnerId, credential)
-      return id === undefined ? undefined : open(partnerId, id, { ...client, factor: 'passkey' })
+      if (id === undefined) return undefined
+      const isProved = (tx: Tx) => signIn.hasPasskey(tx, partnerId, id, credential)
+      return open(partnerId, id, { ...client, factor: 'passkey' }, isProved)
     },
     signInByPassword: async (partnerId, { email, password, code }, client) => {
       const member = await store.memberByAddress(db, partnerId, emailKey(email.trim()))
+      const since = member && (await signIn.passwordSince(db, partnerId, member.id))
       const verdict = await signIn.verifyPassword(partnerId, member?.id, { password, code })
       if (member === undefined || verdict === 'refused') return undefined
       if (verdict === 'blocked') await mailChange(partnerId, member, 'password blocked', client)
       if (verdict === 'blocked') return undefined
       if (verdict === 'recovery code') await mailChange(partnerId, member, 'recovery code used', client)
-      return open(partnerId, member.id, { ...client, factor: 'password' })
+      const isProved = async (tx: Tx) =>
+        (await signIn.passwordSince(tx, partnerId, member.id))?.getTime() === since?.getTime()
+      return open(partnerId, member.id, { ...client, factor: 'password' }, isProved)
     },
     signedIn: async (token, by) => {
       const session = await signIn.session(token, by)

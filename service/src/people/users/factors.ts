@@ -17,7 +17,7 @@ export type Factors = {
   ) => Promise<(Enrolment & { readonly nonce: string }) | undefined>
   /**
    * Adds a passkey, or sets the password and returns its recovery codes. Refuses: validation_failed (/password, /code, /credential,
-   * or /nonce: the page was answered before, or has expired).
+   * or /nonce: the page was answered before, or it or the session has expired).
    */
   readonly add: (signed: SignedInUser, nonce: string, given: FactorInput, client: Client) => Promise<readonly string[]>
   /** Removes a passkey. Refuses: validation_failed (/id: there is no such passkey, or it is the last factor). */
@@ -71,6 +71,8 @@ export function createFactors({ db, clock, signIn, mail, audit }: FactorsDeps): 
       const factor = await signIn.prove(enrolmentOf(signed, asked.nonce), given)
       return db.transaction(async (tx) => {
         if (!(await signIn.answer(tx, partnerId, asked))) throw late
+        // A reset that has ended the session meanwhile must not leave a factor of it.
+        if (!(await signIn.holdSession(tx, signed.session))) throw late
         const codes = await signIn.enrol(tx, partnerId, id, factor)
         await recordChange(tx, signed, factor.kind === 'passkey' ? 'passkey added' : 'password set', client)
         return codes

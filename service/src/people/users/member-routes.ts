@@ -119,7 +119,7 @@ export function createMembers(deps: MembersDeps): Members {
         await changeRole(deps, tx, permitted, { partnerId, ...change })
         await store.deletePrivateViews(tx, partnerId, id)
         await deleteUploadsOf(tx, partnerId, id)
-        await signIn.forget(tx, partnerId, id)
+        await signIn.forgetRemoved(tx, partnerId, id)
       }),
     ...createEntrances(deps),
     singleSignOn: createTeamSingleSignOn(deps),

@@ -6,7 +6,8 @@ import { codeOf, password } from '../../../../test/support/team.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
 import { refused } from '../../../../test/support/refusals.ts'
 import { dayMs, hourMs, minuteMs, newId, present, secondMs } from '../../kernel/index.ts'
-import { sql } from '../../postgres/index.ts'
+import { sql, type Tx } from '../../postgres/index.ts'
+import { inTurn } from '../../../../test/support/in-turn.ts'
 const service = await useModules({ now: new Date('2026-11-24T08:00:00Z') })
 
 const client = { ip: '203.0.113.7', userAgent: 'Test browser' }
@@ -112,6 +113,39 @@ test("a reset is refused for the Admin's own account, to other roles and partner
   ])
   assert.deepEqual(both.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
   assert.deepEqual(await statuses(partner), ['Open'])
+})
+
+test('neither a new factor nor a sign-in outlives a concurrent reset', async () => {
+  const partner = await addPartner(service)
+  const { members, factors, clock, db } = service
+  const joan = await addMember(partner)
+  for (const order of [
+    ['reset', 'sign in', 'add'],
+    ['add', 'reset'],
+  ] as const) {
+    const alan = await addMember(partner, 'Operator')
+    const { nonce, totpSecret } = await factors.enrolment(alan.signed)
+    const caller = { ...joan.signed.caller, signedInAt: clock.now() }
+    const acts = {
+      reset: () => members.recoveries.reset({ ...joan.signed, caller }, alan.id, client),
+      'sign in': () => alan.signIn(),
+      add: () => {
+        const given = { kind: 'password', password: other, code: codeOf(totpSecret, clock.now().getTime()) } as const
+        return factors.add(alan.signed, nonce, given, client)
+      },
+    }
+    const lock = async (tx: Tx) => {
+      await tx.rows(sql`select id from users.members where id = ${alan.id} for update`)
+      await tx.rows(sql`select id from sign_in.sessions where member_id = ${alan.id} for update`)
+    }
+    const calls = order.map((act): (() => Promise<unknown>) => acts[act])
+    const ends = await inTurn(db, lock, calls)
+    assert.equal(ends[order.indexOf('reset')]?.status, 'fulfilled')
+    assert.deepEqual((await members.getUser(partner.partnerId, alan.id)).factors, [], order.join())
+    const left = await db.rows(sql`select id from sign_in.sessions where member_id = ${alan.id}`)
+    assert.deepEqual(left, [], order.join())
+    await assert.rejects(acts.add(), refused('validation_failed', '/nonce'))
+  }
 })
 
 test('a second reset revokes the first link, and a link expires after a day or when its member is removed', async () => {

@@ -14,6 +14,8 @@ import { useModules } from '../../../../test/support/fixture.ts'
 import { setApprovalRule } from '../../../../test/support/approvals.ts'
 import { createTxtResolver } from '../../webhooks/exchange/resolver.ts'
 import { newId, randomBytes } from '../../kernel/index.ts'
+import { sql, type Tx } from '../../postgres/index.ts'
+import { inTurn } from '../../../../test/support/in-turn.ts'
 import type { TeamPurpose } from './single-sign-on.ts'
 const zone = new Map<string, Records>()
 const provider = await startIdentityProvider()
@@ -250,14 +252,19 @@ test('the last Admin keeps the role, and a provider is kept if it is the only wa
   await assert.rejects(remove(partner.caller), { code: 'last_admin' })
   const moved = { ...partner.body, issuer: 'https://other.example.com' }
   await assert.rejects(set(partner.caller, moved), { code: 'last_admin' })
+  const renamed = { ...partner.body, emailDomain: `other-${partner.domain}` }
+  await assert.rejects(set(partner.caller, renamed), { code: 'last_admin' })
+  assert.equal((await signIn(partner, person)).user.id, user.id)
   const { id, ...second } = await invite(partner, `admin@${partner.domain}`, 'Admin')
   await joinByPassword(second)
+  await set(partner.caller, renamed)
   await remove(partner.caller)
   assert.equal((await service.members.getUser(partner.partnerId, id)).role, 'Admin')
   const { db, mailQueue } = service
   const mails = await db.transaction((tx) => mailQueue.claim(tx, partner.partnerId, 1000, 100))
   const told = mails.filter(({ kind }) => kind === 'sign_in_changed').map(({ toAddress }) => toAddress)
-  assert.deepEqual(told.toSorted(), [`admin@${partner.domain}`, person.email].toSorted())
+  const admins = [`admin@${partner.domain}`, person.email]
+  assert.deepEqual(told.toSorted(), [...admins, ...admins].toSorted(), 'after each of both changes')
 })
 
 test('a removed person cannot return with the provider, even with another address, but can with an invitation', async () => {
@@ -316,6 +323,58 @@ test('an existing account is connected in its own session with a mail, and only 
       .map(({ toAddress, data }) => [toAddress, JSON.parse(data).change]),
     [[person.email, 'single sign-on connected']],
   )
+})
+
+test('a reset and a recovery disconnect the account at the provider, even if it is just signing in', async () => {
+  const partner = await partnerWith()
+  const { partnerId } = partner
+  const { members, db, mailQueue, clock } = service
+  const { recoveries } = members
+  const boss = await adminOf(partner)
+  const resetBy = (id: string) => recoveries.reset(signedNow(boss), id, client)
+  const person = personOf(partner)
+  const { id, token } = await invite(partner, person.email, 'Operator')
+  await (await come(partner, person, { kind: 'join', token })).finish()
+  const coming = await come(partner, person, { kind: 'sign in', partnerId, next: 'home' })
+  const lock = (tx: Tx) => tx.rows(sql`select id from users.members where id = ${id} for update`)
+  const [reset, signedIn] = await inTurn(db, lock, [() => resetBy(id), () => coming.finish()])
+  assert.equal(reset?.status, 'fulfilled')
+  assert.ok(signedIn?.status === 'rejected', 'the sign-in waited for the reset')
+  assert.equal((signedIn.reason as { readonly reason?: string }).reason, 'unknown')
+  assert.deepEqual((await members.getUser(partnerId, id)).factors, [])
+  await assert.rejects(signIn(partner, person), { reason: 'unknown' })
+
+  // A colleague has connected an own account with the Admin's, from a copied session.
+  const thief = personOf(partner)
+  await (await come(partner, thief, { kind: 'connect', signed: boss })).finish()
+  await signIn(partner, thief)
+  await db.transaction((tx) =>
+    recoveries.begin(tx, partnerId, { email: boss.user.email, staff: 'Ada', reason: 'Lost' }),
+  )
+  clock.advance(24 * 60 * 60_000)
+  assert.equal(await recoveries.step(), 1)
+  const mails = await db.transaction((tx) => mailQueue.claim(tx, partnerId, 1000, 100))
+  const mail = mails.find(({ kind, toAddress }) => kind === 'recovery_link' && toAddress === boss.user.email)
+  const link = mailQueue.secretOf(mail ?? assert.fail('it is mailed')) ?? ''
+  const { totpSecret } = await recoveries.opened(link)
+  await recoveries.complete(
+    link,
+    { kind: 'password', password, code: codeOf(totpSecret, clock.now().getTime()) },
+    client,
+  )
+  assert.deepEqual((await members.getUser(partnerId, boss.id)).factors, ['password'])
+  await assert.rejects(signIn(partner, thief), { reason: 'unknown' })
+})
+
+test('an account is not connected if a reset has ended the session while the person was at the provider', async () => {
+  const partner = await partnerWith()
+  const { members } = service
+  const [boss, other] = [await adminOf(partner), await adminOf(partner)]
+  const thief = personOf(partner)
+  const connect = await come(partner, thief, { kind: 'connect', signed: other })
+  await members.recoveries.reset(signedNow(boss), other.id, client)
+  await assert.rejects(connect.finish(), { reason: 'expired' })
+  assert.deepEqual((await members.getUser(partner.partnerId, other.id)).factors, [])
 })
 
 test('if the provider is required, members can sign in only with it, and Admins in any way', async () => {

@@ -112,7 +112,9 @@ async function signIn(deps: MembersDeps, tx: Tx, proof: ProviderProof): Promise<
   const id = await singleSignOn.findMember(tx, partnerId, proved)
   if (id === undefined) return addMember(deps, tx, proof)
   const { member, admins } = await store.lockWithAdmins(tx, partnerId, id)
-  if (member === undefined) throw new SignOnFailed('unknown')
+  // A reset may have disconnected the account before the lock.
+  const isConnected = (await singleSignOn.findMember(tx, partnerId, proved)) === id
+  if (member === undefined || !isConnected) throw new SignOnFailed('unknown')
   const role = providerRole(provider, proved) ?? member.role
   // The last Admin keeps the role, because a team without an Admin could not correct the provider.
   if (role !== member.role && !(member.role === 'Admin' && admins === 1))
@@ -216,6 +218,8 @@ const nameCharsMax = 140
 async function connectAccount(deps: MembersDeps, tx: Tx, signed: SignedInUser, proved: ProviderClaims, { ip }: Client) {
   const { user, session } = signed
   const { partnerId } = session
+  // The session may have ended, by a reset, while the person was at the provider.
+  if (!(await deps.signIn.holdSession(tx, session))) throw new SignOnFailed('expired')
   await connect(deps, tx, partnerId, user.id, proved)
   const change = 'single sign-on connected'
   const actor = { kind: 'partner', id: user.id, name: user.fullName, ip } as const
@@ -362,9 +366,11 @@ async function providerRow(
   const before = await providers.lockSingleSignOn(tx, partnerId)
   refuseFields(providerErrors({ ...given, emailDomain }, { sandbox, hasSecret: before !== undefined }))
   const { issuer, clientId } = given
-  if (before !== undefined && before.issuer !== issuer) await refuseLockedOut(deps, tx, partnerId)
   const secret = given.clientSecret ?? null
   const isSame = before?.emailDomain === emailDomain
+  // No person is connected with another issuer, and the provider signs in no person before the new domain is proved.
+  const endsSignIns = before !== undefined && (before.issuer !== issuer || (before.domainProvedAt !== null && !isSame))
+  if (endsSignIns) await refuseLockedOut(deps, tx, partnerId)
   const now = clock.now()
   return {
     issuer,

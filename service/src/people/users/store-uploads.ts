@@ -126,10 +126,10 @@ export async function deleteUploadsOf(tx: Tx, partnerId: string, memberId: strin
     delete from users.uploads where partner_id = ${partnerId} and member_id = ${memberId}`)
 }
 
-/** Deletes the partner's imports, because their rows may contain the erased customer. */
+/** Deletes the partner's files that were not sent, because their sealed rows may name the erased customer or its payees. */
 export async function eraseUploads(tx: Tx, partnerId: string): Promise<void> {
   await tx.run(sql`/* users.eraseUploads */
-    delete from users.uploads where partner_id = ${partnerId} and kind in ('Payees', 'Customers')`)
+    delete from users.uploads where partner_id = ${partnerId} and content_sealed is not null`)
 }
 
 export const uploadsDue = (after: Date): Sql =>

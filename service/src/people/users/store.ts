@@ -256,6 +256,13 @@ export function memberById(tx: Tx, partnerId: string, id: string): Promise<Membe
     select ${memberColumns} from users.members where partner_id = ${partnerId} and id = ${id} and removed_at is null`)
 }
 
+/** Reads a member under a lock, for which a reset, a removal and a change of the role wait. */
+export function lockMember(tx: Tx, partnerId: string, id: string): Promise<MemberRow | undefined> {
+  return tx.row<MemberRow>(sql`/* users.lockMember */
+    select ${memberColumns} from users.members where partner_id = ${partnerId} and id = ${id} and removed_at is null
+    for no key update`)
+}
+
 /** Reads the role of a member, including a removed one. */
 export function memberRole(
   tx: Tx,
