@@ -1,6 +1,6 @@
 /** The raw client, as a process: sends requests that are signed in memory, as fast as the client can. */
 import { hash, randomUUID } from 'node:crypto'
-import { readSigningKey } from '@partner-payments/wire'
+import { parseSigningKey } from '@partner-payments/wire'
 import { usageNow } from '../usage.ts'
 import { serveRequests } from '../child.ts'
 import { createClient, type SignedRequest, signRequest } from './client.ts'
@@ -18,7 +18,7 @@ const client = createClient()
 let requestsByEndpoint: readonly (readonly SignedRequest[])[] = []
 
 function prepare({ urls, secret, count }: RawPrepare): readonly RawPosted[] {
-  const key = readSigningKey(secret)
+  const key = parseSigningKey(secret)
   const posted: RawPosted[] = []
   const perEndpoint = Math.ceil(count / urls.length)
   requestsByEndpoint = urls.map((url, endpoint) =>

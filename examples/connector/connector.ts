@@ -2,7 +2,7 @@
  * A connector to the example bank (bank.ts). It is stateless: after a restart it reads everything from the bank.
  */
 import { type ErrorKey, rawNumber } from '@partner-payments/wire'
-import { readAmount, Unreachable } from '../../service/src/kernel/api/index.ts'
+import { parseAmount, Unreachable } from '../../service/src/kernel/api/index.ts'
 import { amountText, type Currency } from '../../service/src/kernel/index.ts'
 import type {
   Acknowledgement,
@@ -132,7 +132,7 @@ function acknowledgementOf({ state, code }: Order): Acknowledgement {
 function notificationOf({ event, code, ...message }: Message): readonly BankNotification[] {
   const about = { partnerId: message.onBehalfOf, id: String(message.number), subjectId: message.reference }
   // What the bank has booked. If it is not what was instructed, the service opens a case.
-  const money = { currency: message.currency, amount: readAmount(rawNumber(message.amount), message.currency) }
+  const money = { currency: message.currency, amount: parseAmount(rawNumber(message.amount), message.currency) }
   if (event === 'paid') return [{ ...about, kind: 'payout.settled', money }]
   if (event === 'failed') return [{ ...about, kind: 'payout.rejected', money, ...reasonOf(code) }]
   if (event === 'sent back') return [{ ...about, kind: 'payout.returned', money, ...reasonOf(code) }]

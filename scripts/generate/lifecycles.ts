@@ -1,6 +1,6 @@
 /** The page of lifecycles, from the tables of transitions: a diagram and a table of rows for each. */
 import { type Lifecycle, type Transition, findTransition } from '../../service/src/lifecycle/index.ts'
-import { reportMeaning } from '../../service/src/lifecycle/engine.ts'
+import { classifyReport } from '../../service/src/lifecycle/engine.ts'
 import { depositLifecycle } from '../../service/src/deposits/lifecycle.ts'
 import { payoutLifecycle } from '../../service/src/payouts/lifecycle.ts'
 import { recallLifecycle } from '../../service/src/payouts/recalls/lifecycle.ts'
@@ -57,7 +57,7 @@ function reportTable(lifecycle: Lifecycle): string {
     ofBank.some(([, row]) => [...row.on, ...(row.impliedBy ?? [])].includes(trigger) && !row.by.includes('worker')),
   )
   const meaning = (status: string, trigger: string) =>
-    findTransition(lifecycle, status, trigger)?.name ?? reportMeaning(lifecycle, status, trigger)
+    findTransition(lifecycle, status, trigger)?.name ?? classifyReport(lifecycle, status, trigger)
   return markdownTable(
     ['status', ...triggers.map((trigger) => code([trigger]))],
     statuses.map((status) => [code([status]), ...triggers.map((trigger) => meaning(status, trigger))]),

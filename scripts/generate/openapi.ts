@@ -11,7 +11,7 @@ import {
   listLimitMax,
   operationIds,
   operations,
-  ownCodesOf,
+  specificCodes,
   tags,
   usesKey,
 } from '@partner-payments/wire'
@@ -106,7 +106,7 @@ function operationObject(id: OperationId, operation: Operation) {
     source === 'documented' ? 'Documented interface.' : 'Extension.',
     ...(sandboxOnly === true ? ['Sandbox only: 404 in production.'] : []),
   ]
-  const problemCodes = ownCodesOf(operation)
+  const problemCodes = specificCodes(operation)
     .map((code) => `\`${code}\``)
     .join(', ')
   const parameters = parametersOf(id, operation)

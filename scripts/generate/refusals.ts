@@ -2,7 +2,7 @@
 import {
   bodyCodesOf,
   type Operation,
-  ownCodesOf,
+  specificCodes,
   type ProblemCode,
   problemPath,
   problems,
@@ -44,7 +44,7 @@ function byStatus(codes: readonly ProblemCode[]): ReadonlyMap<number, readonly P
 }
 
 export function codesOf(operation: Operation): ReadonlyMap<number, readonly ProblemCode[]> {
-  return byStatus([...sharedCodes, ...bodyCodesOf(operation), ...ownCodesOf(operation)])
+  return byStatus([...sharedCodes, ...bodyCodesOf(operation), ...specificCodes(operation)])
 }
 
 function responseObject(status: number, codes: readonly ProblemCode[]) {

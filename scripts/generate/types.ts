@@ -6,7 +6,7 @@ import {
   events,
   operationIds,
   operations,
-  ownCodesOf,
+  specificCodes,
 } from '@partner-payments/wire'
 import {
   type Schema,
@@ -119,7 +119,7 @@ const resultType = ({ response, content }: Operation) =>
 
 function docOf(operation: Operation) {
   const { summary, description, permission, sandboxOnly, method: verb, path } = operation
-  const codes = ownCodesOf(operation)
+  const codes = specificCodes(operation)
   const lines = [
     `${summary}.`,
     '',

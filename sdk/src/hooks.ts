@@ -36,7 +36,7 @@ export type Hooks = {
  * Calls a hook. Ignores its exceptions and rejections, so that a faulty hook cannot make a successful payout look
  * failed.
  */
-export function emit<T>(hook: ((log: T) => unknown) | undefined, log: T): void {
+export function callHook<T>(hook: ((log: T) => unknown) | undefined, log: T): void {
   try {
     const result = hook?.(log)
     if (result instanceof Promise) result.catch(() => {})

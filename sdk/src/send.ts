@@ -12,7 +12,7 @@ import {
 } from './call.ts'
 import type { Clock } from './clock.ts'
 import { type OperationId, operations } from './generated/operations.ts'
-import { type Hooks, type RetryLog, emit } from './hooks.ts'
+import { type Hooks, type RetryLog, callHook } from './hooks.ts'
 import { parseExactly, stringifyExactly } from './json.ts'
 import { ApiConnectionError, ApiProblem, ApiTimeoutError, readProblem } from './problem.ts'
 import { type Failure, withRetries } from './retry.ts'
@@ -117,7 +117,7 @@ async function attempt(transport: Transport, call: Call, number: number): Promis
   const log = logOf(call, number)
   const limit = limitAttempt(timeoutMs, signal)
   const startedAt = performance.now()
-  emit(transport.hooks.onRequest, log)
+  callHook(transport.hooks.onRequest, log)
   let result: ApiProblem | ApiResponse<unknown>
   try {
     result = await exchange(transport, call, limit.signal)
@@ -131,7 +131,7 @@ async function attempt(transport: Transport, call: Call, number: number): Promis
     limit.end()
   }
   const code = result instanceof ApiProblem ? { code: result.code } : {}
-  emit(transport.hooks.onResponse, {
+  callHook(transport.hooks.onResponse, {
     ...log,
     status: result.status,
     durationMs: performance.now() - startedAt,
@@ -166,7 +166,7 @@ export async function sendCall(
   let sent = 0
   let clockCorrected = false
   const onRetry = (error: Failure, delayMs: number) =>
-    emit(hooks.onRetry, { ...logOf(call, sent), reason: reasonOf(error), delayMs })
+    callHook(hooks.onRetry, { ...logOf(call, sent), reason: reasonOf(error), delayMs })
   const sendOnce = async (): Promise<ApiResponse<unknown>> => {
     const usedOffsetMs = clock.offsetMs()
     sent += 1

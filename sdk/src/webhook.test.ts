@@ -251,7 +251,7 @@ test('accepts both schemes during a change of scheme, and either of two public k
   assert.equal(verificationOf([vectorFile.secret, vectorFile.publicKey], v1, text), true)
   assert.equal(verificationOf(vectorFile.publicKey, `${v1} ${v1a}`, text), true)
   const seed = generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' }).subarray(-32)
-  const next = wire.readSigningKey(`whsk_${seed.toString('base64')}`)
+  const next = wire.parseSigningKey(`whsk_${seed.toString('base64')}`)
   const both = `${v1a} ${wire.deliverySignature(next, vectorFile.id, vectorFile.timestamp, text)}`
   assert.equal(verificationOf(wire.verifyingKeyText(next), both, text), true)
   assert.equal(verificationOf(wire.verifyingKeyText(next), v1a, text), 'signature_invalid')
@@ -372,12 +372,12 @@ test('signs exactly as the service does', () => {
   const timestampSeconds = 1_767_225_600
   const { headers, body, publicKey } = signTestWebhook({ secret, privateKey, payload, timestampSeconds })
   const id = headers['webhook-id']
-  const keys = [wire.readSigningKey(secret), wire.readSigningKey(privateKey)]
+  const keys = [wire.parseSigningKey(secret), wire.parseSigningKey(privateKey)]
   assert.equal(
     headers['webhook-signature'],
     keys.map((key) => wire.deliverySignature(key, id, timestampSeconds, body)).join(' '),
   )
-  assert.equal(publicKey, wire.verifyingKeyText(wire.readSigningKey(privateKey)))
+  assert.equal(publicKey, wire.verifyingKeyText(wire.parseSigningKey(privateKey)))
 })
 
 test('the reference implementation of Standard Webhooks accepts the delivery', () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { compose } from './app/compose.ts'
 import { type Config, type Environment, readConfig } from './app/config.ts'
 import { createLog, type Log, systemClock } from './kernel/index.ts'
-import { type ConfirmationPrompt, type CommandResult, loadCommands, type Write } from './operator/index.ts'
+import { type ConfirmationPrompt, type CommandResult, loadCommands, type OutputWriter } from './operator/index.ts'
 import { findRunningPostgres, migrate, requireMigrated } from './postgres/index.ts'
 import {
   acceptMasterKey,
@@ -20,7 +20,7 @@ import {
  */
 export async function runCommand(
   args: readonly string[],
-  write: Write,
+  write: OutputWriter,
   env?: Environment,
   ask?: ConfirmationPrompt,
 ): Promise<void> {
@@ -65,7 +65,7 @@ async function runOnDatabase(args: readonly string[], context: Context): Promise
   return commands.runOperator(args, { service, db, config, databaseUrl: url }, ask)
 }
 
-async function print(result: CommandResult, write: Write): Promise<void> {
+async function print(result: CommandResult, write: OutputWriter): Promise<void> {
   if (typeof result === 'function') await result(write)
   else await write(`${JSON.stringify(result)}\n`)
 }

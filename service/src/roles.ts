@@ -4,12 +4,12 @@
  * `migrate` ends when all migrations are applied. A role loads only what it runs.
  */
 import { parseArgs } from 'node:util'
-import { type Config, ConfigError, printConfig, readConfig, type ReadOptions, readRouterConfig } from './app/config.ts'
+import { type Config, ConfigError, redactConfig, readConfig, type ReadOptions, readRouterConfig } from './app/config.ts'
 import { createLog, type Log } from './kernel/index.ts'
 import { migrate, requireMigrated } from './postgres/index.ts'
 import {
   acceptMasterKey,
-  answersRequests,
+  isRequestRole,
   connectDatabase,
   requireMasterKey,
   startDatabase,
@@ -66,14 +66,14 @@ async function stopOnFailure(
 }
 
 function readArguments(role: Role, args: readonly string[]): NonNullable<ReadOptions['given']> {
-  const options = answersRequests(role) ? { processes: { type: 'string' } as const } : {}
+  const options = isRequestRole(role) ? { processes: { type: 'string' } as const } : {}
   try {
     const { values, tokens } = parseArgs({ args: [...args], options, tokens: true })
     const { processes } = values as { readonly processes?: string }
     if (processes === '' || tokens.length > 1) throw new Error('empty, or given twice')
     return processes === undefined ? {} : { PROCESSES: processes }
   } catch {
-    const accepted = answersRequests(role) ? 'only the argument --processes N, once' : 'no arguments'
+    const accepted = isRequestRole(role) ? 'only the argument --processes N, once' : 'no arguments'
     throw new ConfigError(
       `the role ${role} takes ${accepted}; other settings are variables: docs/generated.md#configuration`,
     )
@@ -86,7 +86,7 @@ type Context = Parts & { readonly config: Config; readonly signals: Signals | un
 
 async function run(role: ServiceRole, context: Context): Promise<void> {
   const { config, log, stop, signals } = context
-  log.info({ role, config: printConfig(config) }, 'starting')
+  log.info({ role, config: redactConfig(config) }, 'starting')
   if (config.retired.length > 0) log.warn({ variables: config.retired }, 'variables of earlier versions have no effect')
   if (role === 'gateway' && config.API_URL === undefined)
     throw new ConfigError('API_URL is required for the role gateway')
@@ -107,7 +107,7 @@ async function run(role: ServiceRole, context: Context): Promise<void> {
 /** Opens the configured database, or the embedded database of the role `serve`. */
 async function openDatabase(role: ServiceRole, context: Context) {
   const { config } = context
-  const processes = answersRequests(role) && config.PROCESSES > 1 ? config.PROCESSES + 1 : 1
+  const processes = isRequestRole(role) && config.PROCESSES > 1 ? config.PROCESSES + 1 : 1
   if (config.DATABASE_URL === undefined && separateRoles.has(role))
     throw new ConfigError(
       `DATABASE_URL is required for the role ${role}: the embedded database belongs to the role serve`,

@@ -11,8 +11,8 @@ import { createObservability } from './edge/observability/index.ts'
 import { loadCommands } from './operator/index.ts'
 import { type Database, type EmbeddedPostgres, hasCluster } from './postgres/index.ts'
 import {
-  answersRequests,
-  drainParts,
+  isRequestRole,
+  drainComponents,
   gatewayForms,
   listenOrExplain,
   listenForOperations,
@@ -42,7 +42,7 @@ export async function startService(role: ServiceRole, context: Context): Promise
   const { config, log, started, stop, signals, db, url, embedded } = context
   const mailboxFolder = join(config.DATA_DIR, 'mailbox')
   const processes =
-    answersRequests(role) && config.PROCESSES > 1
+    isRequestRole(role) && config.PROCESSES > 1
       ? createProcesses({ role, config, log, onWritesRefused: db.writes.refused })
       : undefined
   const tracing = await startTracing(config, role, started)
@@ -59,15 +59,15 @@ export async function startService(role: ServiceRole, context: Context): Promise
   // The roles `gateway` and `api` have no desk.
   const hasDesk = role === 'serve' || role === 'worker'
   const desk = hasDesk
-    ? await service.desk((await loadCommands()).deskChanges({ service, db, config, databaseUrl: url }))
+    ? await service.desk((await loadCommands()).createDeskChanges({ service, db, config, databaseUrl: url }))
     : undefined
   const simulator = hasDesk ? service.identitySimulator() : undefined
-  const opsPort = await listenForOperations(config, answersRequests(role), (host, port) =>
+  const opsPort = await listenForOperations(config, isRequestRole(role), (host, port) =>
     observability.listen(host, port, { desk, identitySimulator: simulator?.listener }),
   )
   started.push({ name: 'operations', stop: observability.close })
   let served: ServedAddress | undefined
-  if (answersRequests(role)) served = await serve(role, service, opsPort, { ...context, processes, simulator })
+  if (isRequestRole(role)) served = await serve(role, service, opsPort, { ...context, processes, simulator })
   else {
     simulator?.opened({ simulatorUrl: simulatorUrlAt(config, opsPort), apiUrl: publicUrlOf(config) })
     startWorkers(service, started)
@@ -75,7 +75,7 @@ export async function startService(role: ServiceRole, context: Context): Promise
   signals?.start.throwIfAborted()
   const drainAndStop = async () => {
     observability.drain()
-    await drainParts(started, config.STOP_DELAY_MS)
+    await drainComponents(started, config.STOP_DELAY_MS)
     await stop()
   }
   signals?.started({ stop: drainAndStop, log })

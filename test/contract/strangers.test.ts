@@ -1,7 +1,7 @@
 /** Strangers behind a proxy with TLS: what they may ask for together, how their addresses are counted, and what browsers are told. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { strangersBudget } from '../../service/src/edge/gateway/static-pages.ts'
+import { staticBytesRate } from '../../service/src/edge/gateway/static-pages.ts'
 import { success } from '../support/client.ts'
 import { useService } from '../support/fixture.ts'
 
@@ -55,7 +55,7 @@ test('unauthenticated clients from many addresses share one byte budget for the 
   const { length } = Buffer.from(await whole.arrayBuffer())
   // Twelve times as many as the budget has, so that what comes back meanwhile is not enough.
   const addresses = Array.from(
-    { length: Math.ceil((12 * strangersBudget.burst) / length / burst) },
+    { length: Math.ceil((12 * staticBytesRate.burst) / length / burst) },
     (_, at) => `192.0.2.${at}`,
   )
   const counts = new Map<number, number>()

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { rawNumber, simulations } from '@partner-payments/wire'
 import { endings, shortName } from '../../examples/demo/causes.ts'
-import { readAmount } from '../../service/src/kernel/api/index.ts'
+import { parseAmount } from '../../service/src/kernel/api/index.ts'
 import { type Currency } from '../../service/src/kernel/index.ts'
 import { settings } from '../../service/src/app/config.ts'
 import {
@@ -27,7 +27,7 @@ function tableAfter(mark: string): readonly (readonly string[])[] {
 const magic = tableAfter('magic')
 
 function behaviour(amount: string, creditorName: string, currency: Currency = 'EUR'): Behaviour {
-  const minor = readAmount(rawNumber(amount), currency)
+  const minor = parseAmount(rawNumber(amount), currency)
   return chooseBehaviour({ amount: minor, currency, creditorName, simulatedOutcome: null })
 }
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AssertionFailure, minuteMs, newId, present } from '../../service/src/kernel/index.ts'
-import { reportMeaning } from '../../service/src/lifecycle/engine.ts'
+import { classifyReport } from '../../service/src/lifecycle/engine.ts'
 import { awaitingParts, depositLifecycle } from '../../service/src/deposits/lifecycle.ts'
 import { formatCreditorReference } from '../../service/src/iso20022/index.ts'
 import { updateDeposits } from '../../service/src/deposits/store.ts'
@@ -212,7 +212,7 @@ for (const status of statuses.filter((each) => each !== 'PartiallyPaid'))
         ...expected,
         transfers: [...expected.transfers, ...suspended],
       })
-      const meaning = rows.length > 0 ? true : reportMeaning(depositLifecycle, status, trigger)
+      const meaning = rows.length > 0 ? true : classifyReport(depositLifecycle, status, trigger)
       if (trigger.startsWith('deposit.') || trigger.startsWith('credit') || trigger === 'misfit')
         assert.equal(answer, meaning === 'repeat' ? false : meaning)
     })

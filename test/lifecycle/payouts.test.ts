@@ -9,7 +9,7 @@ import { AssertionFailure, hourMs, newId, present, type Money } from '../../serv
 import { instructionIdOf, type PayoutClaim } from '../../service/src/payouts/index.ts'
 import { payoutLifecycle } from '../../service/src/payouts/lifecycle.ts'
 import { updatePayouts } from '../../service/src/payouts/store.ts'
-import { reportMeaning } from '../../service/src/lifecycle/engine.ts'
+import { classifyReport } from '../../service/src/lifecycle/engine.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { setApprovalRule } from '../support/approvals.ts'
 import { addPartner, createTestService, pay, type TestPartner } from '../support/composition.ts'
@@ -210,7 +210,7 @@ for (const status of statuses)
         else if (['cancelled', 'approved', 'declined', 'lapsed'].includes(trigger))
           assert.equal(await provoke(subject, trigger), false)
         else {
-          const meaning = reportMeaning(payoutLifecycle, status, trigger)
+          const meaning = classifyReport(payoutLifecycle, status, trigger)
           assert.equal(await provoke(subject, trigger), meaning === 'repeat' ? false : meaning)
         }
         assert.deepEqual(await observe(service, subject.payment), earlier)

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { liveSchema } from '../../scripts/generate/live-schema.ts'
 import { generateSchema } from '../../scripts/generate/database.ts'
 import { createLog } from '../../service/src/kernel/index.ts'
-import { baselineLast, isBaseline } from '../../service/src/postgres/migrate.ts'
+import { lastBaselineNumber, isBaseline } from '../../service/src/postgres/migrate.ts'
 import {
   createDatabase,
   createSchemaCheck,
@@ -51,7 +51,7 @@ const appliedIn = async (pool: Pool) =>
 
 test('the baseline creates the schema of the earlier migrations, and no row', async () => {
   await withDatabase(await createEmptyDatabase(), async (pool) => {
-    assert.deepEqual(await migrate(pool, { upTo: baselineLast }), baseline)
+    assert.deepEqual(await migrate(pool, { upTo: lastBaselineNumber }), baseline)
     assert.equal(digestOf(await readCatalog(pool)), catalogBefore)
     await pool.query('alter table payouts.payouts alter column rail drop not null')
     assert.notEqual(digestOf(await readCatalog(pool)), catalogBefore)
@@ -77,7 +77,7 @@ test('migrating a database of the previous version records the baseline once and
     await pool.query(recorded)
     const [catalog, rows] = [await readCatalog(pool), await appliedIn(pool)]
     await assert.rejects(requireMigrated(pool), /lacks migration 0301-functions\.sql: run the role `migrate` first/)
-    const done = await Promise.all([1, 2, 3].map(() => migrate(pool, { upTo: baselineLast })))
+    const done = await Promise.all([1, 2, 3].map(() => migrate(pool, { upTo: lastBaselineNumber })))
     assert.deepEqual(done.flat(), baseline)
     assert.deepEqual(await readCatalog(pool), catalog)
     // A process of the version before reads its own rows.
@@ -94,7 +94,7 @@ test('databases with the Citus texts of migrations, the first text of 0046, or b
   for (const texts of [{ citus: true }, { earlier: true }, { citus: true, earlier: true }])
     await withDatabase(await createEmptyDatabase(), async (pool) => {
       await createVersionBefore(pool, appliedBefore(texts))
-      assert.deepEqual(await migrate(pool, { upTo: baselineLast }), baseline)
+      assert.deepEqual(await migrate(pool, { upTo: lastBaselineNumber }), baseline)
     })
 })
 

@@ -1,6 +1,6 @@
 /** Databases of the last version before the baseline. */
 import { readFileSync } from 'node:fs'
-import { baselineLast } from '../../service/src/postgres/migrate.ts'
+import { lastBaselineNumber } from '../../service/src/postgres/migrate.ts'
 import { migrate } from '../../service/src/postgres/index.ts'
 import type { Pool } from './catalog.ts'
 
@@ -23,7 +23,7 @@ export function appliedBefore({ citus = false, earlier = false }: Texts = {}): r
 
 /** Creates the schema of that version, which equals the schema of the baseline, and its list of applied migrations. */
 export async function createVersionBefore(pool: Pool, rows: readonly Row[] = appliedBefore()): Promise<void> {
-  await migrate(pool, { upTo: baselineLast })
+  await migrate(pool, { upTo: lastBaselineNumber })
   await pool.query('delete from public.schema_migrations')
   for (const row of rows)
     await pool.query(`insert into public.schema_migrations values ($1, $2, $3, '2026-01-01Z')`, [...row])

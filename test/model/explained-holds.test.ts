@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises'
 import { suite, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
 import { Unreachable } from '../../service/src/kernel/api/index.ts'
-import { keptFromPartners, operatorPartnerId } from '../../service/src/cases/index.ts'
+import { kindsHiddenFromPartners, operatorPartnerId } from '../../service/src/cases/index.ts'
 import { hourMs, minuteMs, secondMs } from '../../service/src/kernel/index.ts'
 import { readRule } from '../../service/src/monitoring/rules.ts'
 import { instructionIdOf } from '../../service/src/payouts/index.ts'
@@ -340,7 +340,7 @@ suite('explanations of holds for partners', () => {
     )
     assert.equal(new Set(answers).size, 1)
     assert.equal(explainHold({ kind: 'names', by }).by, null)
-    for (const kind of keptFromPartners) assert.equal(holds[holdsOfCases[kind]].told, 'OperatorCheck', kind)
+    for (const kind of kindsHiddenFromPartners) assert.equal(holds[holdsOfCases[kind]].told, 'OperatorCheck', kind)
     assert.doesNotMatch(JSON.stringify(partnerWords.OperatorCheck), /sanction|list|screen|name|rule|monitor|suspic/i)
   })
 

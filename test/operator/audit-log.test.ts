@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
-import { commandNames, declarationOf, isCommand, rolesOf } from '../../service/src/operator/declarations.ts'
+import { commandNames, getDeclaration, isCommand, commandRoles } from '../../service/src/operator/declarations.ts'
 import { addPartner } from '../support/composition.ts'
 import { useOperator } from '../support/fixture.ts'
 import { screenAll } from '../support/screening/held.ts'
@@ -133,9 +133,9 @@ test('each command that changes something records its call, and commands that on
   }
   for (const name of commandNames) {
     // The desk records a sign-in.
-    const isRecorded = rolesOf(name) !== undefined || name === 'sign-out'
+    const isRecorded = commandRoles(name) !== undefined || name === 'sign-out'
     // `verbCommand` hands the call to `runChange`.
     assert.equal(/\b(?:call|verbCommand)\b/.test(functionOf.get(name) ?? ''), isRecorded, `the record of: ${name}`)
   }
-  assert.ok(commandNames.some((name) => declarationOf(name).hidden))
+  assert.ok(commandNames.some((name) => getDeclaration(name).hidden))
 })

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
-import { commandNames, declarationOf } from '../../service/src/operator/declarations.ts'
+import { commandNames, getDeclaration } from '../../service/src/operator/declarations.ts'
 import { sql } from '../../service/src/postgres/index.ts'
-import { lastListedDay } from '../../service/src/rails/index.ts'
+import { lastDayOnStatement } from '../../service/src/rails/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
 import { addPartner, balanceOf, createTestService, pay } from '../support/composition.ts'
 import { untilEnd, useOperator } from '../support/fixture.ts'
@@ -49,11 +49,11 @@ async function byTwo(...words: readonly string[]) {
 }
 
 test('correction commands need a signed-in person, even in a sandbox without staff', async () => {
-  const always = commandNames.filter((name) => declarationOf(name).second === 'always')
+  const always = commandNames.filter((name) => getDeclaration(name).second === 'always')
   assert.equal(always.length, 8)
   for (const command of always) {
     // Each required option has any value, because no command gets as far as using it.
-    const options = Object.entries(declarationOf(command).options).flatMap(([name, { kind, optional, choices }]) =>
+    const options = Object.entries(getDeclaration(command).options).flatMap(([name, { kind, optional, choices }]) =>
       optional || name === 'staff' ? [] : [`--${name}`, kind === 'id' ? newId() : (choices?.[0] ?? 'x')],
     )
     const { code, stderr } = await runOperator([...command.split(' '), ...options, '--staff', 'Sam'], env)
@@ -161,7 +161,7 @@ test('a credit to the wrong customer is reversed, with a case for its owner', as
 test('a credit that a corrected statement omits is cancelled by two people, and its case is closed', async () => {
   const { partnerId, creditorAccount } = await addPayee()
   // At a weekend no entry is missing yet: banks book entries of a weekend on the next business day.
-  const today = lastListedDay(service.clock.now().toISOString().slice(0, 10), { closedDays: new Set() }, 'EUR')
+  const today = lastDayOnStatement(service.clock.now().toISOString().slice(0, 10), { closedDays: new Set() }, 'EUR')
   const details = [{ references: { endToEndId: 'E9' }, creditorAccount, debtor: { name: 'Ada' } }]
   const entry = entryOf(5n, { bookingDate: today, details })
   const statement = { kind: 'camt.053', statementId: 'C1', on: today, opening: 6n } as const

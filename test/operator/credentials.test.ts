@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { createLog, createSealer, tokenHash } from '../../service/src/kernel/index.ts'
 import { sealedForms } from '../../service/src/people/sign-in/index.ts'
 import { sealedUploads } from '../../service/src/people/users/index.ts'
-import { waitingSecretContext } from '../../service/src/people/users/store-entrances.ts'
+import { pendingSecretContext } from '../../service/src/people/users/store-entrances.ts'
 import { newToken } from '../../service/src/people/users/service.ts'
 import { sealedPayers } from '../../service/src/banks/files/index.ts'
 import { createDatabase, sql } from '../../service/src/postgres/index.ts'
@@ -196,7 +196,7 @@ async function keepFormAndUpload(): Promise<void> {
 
 /** Stores a change of single sign-on that needs a second Admin, with its sealed client secret. */
 async function keepWaitingChange(): Promise<void> {
-  const secret = createSealer([Buffer.from(oldKey, 'base64')]).seal('secret', waitingSecretContext(partnerId))
+  const secret = createSealer([Buffer.from(oldKey, 'base64')]).seal('secret', pendingSecretContext(partnerId))
   await db.run(sql`
     insert into users.single_sign_on_changes (partner_id, id, settings, client_secret_sealed, proposed_by, proposed_by_name, proposed_at,
       expires_at)

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { commandNames, declarationOf, rolesOf } from '../../service/src/operator/declarations.ts'
+import { commandNames, getDeclaration, commandRoles } from '../../service/src/operator/declarations.ts'
 import { loadCommands } from '../../service/src/operator/index.ts'
 import { compose } from '../../service/src/app/compose.ts'
 import { readConfig } from '../../service/src/app/config.ts'
@@ -130,12 +130,12 @@ test('without --yes a command in a script shows who would lose access and when, 
     assertRefusal(await runOperator(words, env), line)
   }
   const told = new Set(calls.map(([words]) => `${words[0]} ${words[1]}`))
-  const cutting = commandNames.filter((name_) => declarationOf(name_).cuts)
+  const cutting = commandNames.filter((name_) => getDeclaration(name_).cuts)
   assert.deepEqual(
     cutting.filter((each) => !told.has(each)),
     ['staff remove', 'staff end-sessions', 'staff token end'],
   )
-  assert.ok(cutting.every((each) => rolesOf(each) !== undefined))
+  assert.ok(cutting.every((each) => commandRoles(each) !== undefined))
   assert.deepEqual(await standing(), before_)
 })
 
@@ -187,8 +187,8 @@ test('the desk omits empty fields and refuses options that its command does not 
   const config = readConfig({}, env)
   const { db } = service
   const parts = { config, db, clock: systemClock, log: createLog('silent'), mailboxFolder: folder }
-  const { deskChanges } = await loadCommands()
-  const changes = deskChanges({ service: compose(parts), db, config, databaseUrl: service.url })
+  const { createDeskChanges } = await loadCommands()
+  const changes = createDeskChanges({ service: compose(parts), db, config, databaseUrl: service.url })
   const fee = { partner: partner.partnerId, currency: 'EUR', fixed: '0.20' }
   await assert.rejects(changes.run(grace.signed.account, 'fee set', { ...fee, customer: 'C' }), {
     code: 'validation_failed',

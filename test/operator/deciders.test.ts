@@ -15,7 +15,7 @@ import { until } from '../support/until.ts'
 import { createCustomer } from '../support/world.ts'
 import { type CaseKind, caseKinds } from '../../service/src/cases/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
-import { commandNames, declarationOf } from '../../service/src/operator/declarations.ts'
+import { commandNames, getDeclaration } from '../../service/src/operator/declarations.ts'
 import { decidedKinds } from '../../service/src/people/staff/index.ts'
 
 const service = await useService({ env: { MASTER_KEY: masterKeyText } })
@@ -105,7 +105,7 @@ test('support and finance cannot decide a hit, compliance proposes, and an admin
 
 test('every kind has a row, and each command that decides by kind declares it', () => {
   assert.deepEqual(new Set(decidedKinds), new Set([...caseKinds, 'screening_hit']))
-  const byKind = commandNames.filter((name) => declarationOf(name).byKind === true)
+  const byKind = commandNames.filter((name) => getDeclaration(name).byKind === true)
   assert.deepEqual(byKind, ['case propose', 'case approve', 'case reject', 'screening decide'])
 })
 

@@ -11,8 +11,8 @@ import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { accounts, payouts, recalls, verificationStates } from '@partner-payments/wire'
 import { ConfigError } from '../../service/src/app/config.ts'
-import { caseActions, dispositionsOf } from '../../service/src/cases/index.ts'
-import { paymentEnds } from '../../service/src/banks/files/index.ts'
+import { caseActions, possibleDispositions } from '../../service/src/cases/index.ts'
+import { paymentOutcomes } from '../../service/src/banks/files/index.ts'
 import { newId } from '../../service/src/kernel/index.ts'
 import { feeRails } from '../../service/src/payouts/controls/index.ts'
 import { decidedKinds, staffRoles } from '../../service/src/people/staff/index.ts'
@@ -20,12 +20,12 @@ import type { OptionValues, CommandOption } from '../../service/src/operator/dec
 import {
   type CommandName,
   commandNames,
-  declarationOf,
+  getDeclaration,
   commandExamples,
   readHelp,
   isCommand,
-  optionsOf,
-  rolesOf,
+  commandOptions,
+  commandRoles,
 } from '../../service/src/operator/declarations.ts'
 import { formOptions, parseCommand, parseOptions } from '../../service/src/operator/parse.ts'
 import { sections } from '../../service/src/pages/desk/partner-rules.ts'
@@ -63,7 +63,7 @@ const wordsOf = (name: string, option: CommandOption) =>
 /** Builds a call with the required options of the command. */
 const needed = (command: CommandName): readonly string[] => [
   ...command.split(' '),
-  ...Object.entries(declarationOf(command).options).flatMap(([name, option]) =>
+  ...Object.entries(getDeclaration(command).options).flatMap(([name, option]) =>
     option.optional || option.otherwise !== undefined ? [] : wordsOf(name, option),
   ),
 ]
@@ -83,10 +83,10 @@ function refusalOf(args: readonly string[]): string {
 
 suite('the options of every command', () => {
   test('an option of another command is refused with a suggestion or the options of the command', () => {
-    const known = new Map(commandNames.flatMap((command) => Object.entries(optionsOf(command))))
+    const known = new Map(commandNames.flatMap((command) => Object.entries(commandOptions(command))))
     let count = 0
     for (const command of commandNames) {
-      const taken = optionsOf(command)
+      const taken = commandOptions(command)
       for (const [name, option] of known) {
         if (Object.hasOwn(taken, name)) continue
         for (const words of [wordsOf(name, option), [`--${name}=x`]]) {
@@ -107,7 +107,7 @@ suite('the options of every command', () => {
   test('every option of a command is parsed, and is refused if repeated, empty or without its value', () => {
     for (const command of commandNames) {
       assert.doesNotThrow(() => read(needed(command)), command)
-      for (const [name, option] of Object.entries(optionsOf(command))) {
+      for (const [name, option] of Object.entries(commandOptions(command))) {
         const call = needed(command)
         const given = call.includes(`--${name}`)
         const [flag = '', value = ''] = wordsOf(name, option)
@@ -152,7 +152,7 @@ suite('the options of every command', () => {
   test('a wrong value is refused with the option, the value and the allowed values', () => {
     let count = 0
     for (const command of commandNames)
-      for (const [name, option] of Object.entries(declarationOf(command).options)) {
+      for (const [name, option] of Object.entries(getDeclaration(command).options)) {
         const call = needed(command)
         const at = call.indexOf(`--${name}`)
         const others = at === -1 ? call : call.toSpliced(at, 2)
@@ -232,9 +232,9 @@ suite('output generated from declarations', () => {
     )
     for (const command of commandNames) {
       const help = readHelp([...command.split(' '), '--help']) ?? ''
-      for (const name of Object.keys(optionsOf(command)))
+      for (const name of Object.keys(commandOptions(command)))
         assert.ok(help.includes(`\n  --${name}`), `${command} --${name}`)
-      for (const role of rolesOf(command) ?? []) assert.ok(help.includes(role), `${command}: ${role}`)
+      for (const role of commandRoles(command) ?? []) assert.ok(help.includes(role), `${command}: ${role}`)
       for (const example of commandExamples(command)) assert.ok(help.includes(example), example)
     }
   })
@@ -257,7 +257,7 @@ suite('output generated from declarations', () => {
     assert.deepEqual(completed('screening', 'country', 'set', '--for', 'payouts,d'), ['payouts,deposits'])
     assert.deepEqual(completed('case', 'propose', '--note', ''), [])
     for (const command of commandNames)
-      for (const name of Object.keys(optionsOf(command)))
+      for (const name of Object.keys(commandOptions(command)))
         assert.ok(completion.includes(`'${command}'`) && completion.includes(`--${name}`), `${command} --${name}`)
   })
 
@@ -266,7 +266,7 @@ suite('output generated from declarations', () => {
     assert.equal(code, 0)
     for (const command of commandNames) {
       const section = stdout.split(`\n## ${command}\n`)[1]?.split('\n## ')[0] ?? ''
-      for (const name of Object.keys(optionsOf(command)))
+      for (const name of Object.keys(commandOptions(command)))
         assert.ok(section.includes(`\`--${name}\``), `${command} ${name}`)
     }
     assert.equal((await runOperator(['commands'], {})).stdout, `${readHelp(['--help'])}\n`)
@@ -274,8 +274,8 @@ suite('output generated from declarations', () => {
 
   test('each text is a sentence, and each example is a call of its command', () => {
     for (const command of commandNames) {
-      assert.match(declarationOf(command).summary, /^[A-Z].+\.$/, command)
-      for (const [name, option] of Object.entries(optionsOf(command)))
+      assert.match(getDeclaration(command).summary, /^[A-Z].+\.$/, command)
+      for (const [name, option] of Object.entries(commandOptions(command)))
         assert.match(option.text, /^[A-Z`].+\.$/, `${command} --${name}`)
       for (const example of commandExamples(command)) assert.doesNotThrow(() => read(wordsIn(example)), example)
     }
@@ -284,10 +284,10 @@ suite('output generated from declarations', () => {
   test('the choices of an option match those of the code', () => {
     const lists: Readonly<Record<string, readonly string[]>> = {
       'case propose action': caseActions,
-      'case propose disposition': [...new Set(caseActions.flatMap(dispositionsOf))],
+      'case propose disposition': [...new Set(caseActions.flatMap(possibleDispositions))],
       ...{
         'decider set kind': decidedKinds,
-        'payment end outcome': paymentEnds,
+        'payment end outcome': paymentOutcomes,
         'bank recall reason': recalls.recallReasons,
       },
       ...{ 'payment recall reason': recalls.recallReasons, 'account block reason': accounts.stateReasons },
@@ -309,14 +309,14 @@ suite('output generated from declarations', () => {
     for (const [words, list] of Object.entries(lists)) {
       const [, command = '', name = ''] = /^(.+) (\S+)$/.exec(words) ?? []
       assert.ok(isCommand(command))
-      assert.deepEqual(optionsOf(command)[name]?.choices, list, words)
+      assert.deepEqual(commandOptions(command)[name]?.choices, list, words)
     }
   })
 
   test('numbers are limited to these bounds, and only these amounts exclude zero', () => {
     const bounds = Object.fromEntries(
       commandNames.flatMap((command) =>
-        Object.entries(optionsOf(command)).flatMap(([name, { kind, min, max }]) =>
+        Object.entries(commandOptions(command)).flatMap(([name, { kind, min, max }]) =>
           kind === 'integer' || kind === 'positive'
             ? [[`${command} ${name}`, kind === 'integer' ? [min, max] : kind]]
             : [],
@@ -340,7 +340,7 @@ suite('output generated from declarations', () => {
   test('a desk form asks for all input of its command except a file, a note and the person', () => {
     for (const command of commandNames) {
       const asked = new Set(['note', 'staff', ...formOptions(command).map(({ name }) => name)])
-      for (const [name, option] of Object.entries(declarationOf(command).options)) {
+      for (const [name, option] of Object.entries(getDeclaration(command).options)) {
         assert.equal(asked.has(name), option.kind !== 'file', `${command} --${name}`)
         const values = formOptions(command).find((each) => each.name === name)?.values ?? []
         for (const value of option.kind === 'choice' ? values : [])
@@ -348,9 +348,11 @@ suite('output generated from declarations', () => {
       }
     }
     for (const { list, changes, removal } of sections) {
-      assert.ok(isCommand(list) && rolesOf(list) === undefined, list)
-      for (const command of changes) assert.ok(isCommand(command) && rolesOf(command) !== undefined, command)
-      assert.ok(removal === undefined || (isCommand(removal.command) && removal.option in optionsOf(removal.command)))
+      assert.ok(isCommand(list) && commandRoles(list) === undefined, list)
+      for (const command of changes) assert.ok(isCommand(command) && commandRoles(command) !== undefined, command)
+      assert.ok(
+        removal === undefined || (isCommand(removal.command) && removal.option in commandOptions(removal.command)),
+      )
     }
   })
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { operatorPartnerId } from '../../service/src/cases/index.ts'
 import { hourMs, minuteMs, newId } from '../../service/src/kernel/index.ts'
-import { commandNames, declarationOf, isCommand, rolesOf } from '../../service/src/operator/declarations.ts'
+import { commandNames, getDeclaration, isCommand, commandRoles } from '../../service/src/operator/declarations.ts'
 import { addPartner } from '../support/composition.ts'
 import { useOperator } from '../support/fixture.ts'
 import { pluck } from '../support/pluck.ts'
@@ -35,7 +35,7 @@ const change = (verb: 'approve' | 'run' | 'reject', id: string, by: JoinedStaff,
 /** Proposes a change. Returns its id. */
 const proposed = async (...words: readonly string[]) => String((await printed(...words))['waits'])
 /** Returns `--yes` for a command that removes access. */
-const yesOf = (name: string) => (isCommand(name) && declarationOf(name).cuts ? ['--yes'] : [])
+const yesOf = (name: string) => (isCommand(name) && getDeclaration(name).cuts ? ['--yes'] : [])
 const limits = () => service.payoutControls.limits.list(service.db, partner.partnerId)
 
 test('without any account only the first account can be invited; afterwards each change needs a signed-in person', async () => {
@@ -267,8 +267,8 @@ test('signing out ends the token and removes its file', async () => {
 })
 
 test('each command for two people writes nothing before the second person approves', async () => {
-  const needTwo = commandNames.filter((name) => declarationOf(name).second === 'on')
-  assert.ok(needTwo.every((name) => rolesOf(name) !== undefined))
+  const needTwo = commandNames.filter((name) => getDeclaration(name).second === 'on')
+  assert.ok(needTwo.every((name) => commandRoles(name) !== undefined))
   const { partnerId, customer } = partner
   const ids = ['--partner', partnerId, '--id', newId()]
   const iran = ['--countries', 'IR', '--for', 'payouts']

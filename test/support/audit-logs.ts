@@ -1,11 +1,11 @@
 /** Audit logs with records of past days, and the loop that chains them, driven by tests. */
 import { type NewRecord, createChainStep, verifyLog } from '../../service/src/audit/index.ts'
-import { dayMs, derivedTimeId, firstIdOf } from '../../service/src/kernel/index.ts'
+import { dayMs, deriveTimeId, firstIdOf } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { addPartner, type Service } from './composition.ts'
 
 export const day = new Date('2026-03-04T00:00:00Z')
-export const idAt = (ms: number, name: number) => derivedTimeId(firstIdOf(new Date(day.getTime() + ms)), String(name))
+export const idAt = (ms: number, name: number) => deriveTimeId(firstIdOf(new Date(day.getTime() + ms)), String(name))
 export const recordAt = (partnerId: string, ms: number, name: number, reference = `r${name}`) =>
   ({
     partnerId,

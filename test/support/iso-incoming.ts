@@ -21,7 +21,7 @@ import {
   createNotificationReader,
   forecastPayment,
 } from '../../service/src/banks/files/banks.ts'
-import { createIncoming } from '../../service/src/banks/files/incoming.ts'
+import { createFileReceiver } from '../../service/src/banks/files/incoming.ts'
 import { createSubmit } from '../../service/src/banks/files/submit.ts'
 import type { Connector } from '../../service/src/rails/index.ts'
 import type { ReportLine } from '../../service/src/cases/reconciliation/index.ts'
@@ -122,7 +122,7 @@ export function createIncomingBank(
     find: (keys) => Promise.resolve(keys.map(() => undefined)),
     ...createNotificationReader(deps),
   }
-  const incoming = createIncoming(deps)
+  const incoming = createFileReceiver(deps)
   const settlement = { ...service.settlement, connectors: [connector] }
   /** Works until there is nothing to do. */
   const work = async () => {

@@ -27,7 +27,7 @@ const importedNames = (source: Source): readonly string[] =>
 
 /** Names that code reaches through a namespace: `store.insertPayouts`, `wire.Role`, `(await import('./desk.ts')).composeDesk`. */
 const memberNames = (source: Source): readonly string[] =>
-  [...source.code.matchAll(/(?:\b[a-z]\w*|\bawait \w+\([^()]*\)\))\.(\w+)/g)].map((match) => match[1] ?? '')
+  [...source.code.matchAll(/(?<=\b[a-z]\w*|\bawait \w+\([^()]*\)\))\.(\w+)/g)].map((match) => match[1] ?? '')
 
 /**
  * An export is imported by a file that is not a test. Two kinds may stay without: a value that its own file uses and a

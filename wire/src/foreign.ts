@@ -7,7 +7,11 @@ import type { Static, TSchema } from 'typebox'
 import { parseJsonExactly } from './decimal.ts'
 
 /** Parses foreign JSON. Undefined: the text is longer than `charsMax`, is not JSON, or does not match the schema. */
-export function readForeign<S extends TSchema>(text: string, schema: S, charsMax: number): Static<S> | undefined {
+export function parseUntrustedJson<S extends TSchema>(
+  text: string,
+  schema: S,
+  charsMax: number,
+): Static<S> | undefined {
   if (text.length > charsMax) return undefined
   let value: unknown
   try {
@@ -15,11 +19,11 @@ export function readForeign<S extends TSchema>(text: string, schema: S, charsMax
   } catch {
     return undefined
   }
-  return selectForeign(value, schema)
+  return selectUntrustedFields(value, schema)
 }
 
 /** Checks a value that a library has parsed, such as the claims of a token. Undefined: the value does not match the schema. */
-export function selectForeign<S extends TSchema>(value: unknown, schema: S): Static<S> | undefined {
+export function selectUntrustedFields<S extends TSchema>(value: unknown, schema: S): Static<S> | undefined {
   const selected = select(value, schema as Schema)
   return selected === unfit ? undefined : (selected as Static<S>)
 }

@@ -22,13 +22,13 @@ export function merkleRoot(hashes: readonly Uint8Array[]): Uint8Array {
 }
 
 /** Computes the sibling hashes on the path from a leaf to the root, lowest first. */
-export function pathOf(hashes: readonly Uint8Array[], index: number): readonly Uint8Array[] {
+export function inclusionPath(hashes: readonly Uint8Array[], index: number): readonly Uint8Array[] {
   if (hashes.length < 2) return []
   const split = splitOf(hashes.length)
   const [left, right] = [hashes.slice(0, split), hashes.slice(split)]
   return index < split
-    ? [...pathOf(left, index), merkleRoot(right)]
-    : [...pathOf(right, index - split), merkleRoot(left)]
+    ? [...inclusionPath(left, index), merkleRoot(right)]
+    : [...inclusionPath(right, index - split), merkleRoot(left)]
 }
 
 /** Reports whether a leaf is in the tree with this root (RFC 9162, section 2.1.3.2). */
@@ -52,19 +52,19 @@ export function isInTree(
   return last === 0 && Buffer.from(root).equals(hash)
 }
 
-export type Tree = {
+export type MerkleTree = {
   readonly root: Uint8Array
   /** The path of each leaf: the sibling hashes, lowest first. */
   readonly paths: readonly (readonly Uint8Array[])[]
 }
 
 /** Computes the root and the paths of all leaves. Hashes each node once. */
-export function merkleTree(hashes: readonly Uint8Array[]): Tree {
+export function merkleTree(hashes: readonly Uint8Array[]): MerkleTree {
   const [first] = hashes
   if (first === undefined) throw new TypeError('an empty tree has no root')
   if (hashes.length === 1) return { root: first, paths: [[]] }
   const split = splitOf(hashes.length)
   const [left, right] = [merkleTree(hashes.slice(0, split)), merkleTree(hashes.slice(split))]
-  const under = (tree: Tree, beside: Tree) => tree.paths.map((path) => [...path, beside.root])
+  const under = (tree: MerkleTree, beside: MerkleTree) => tree.paths.map((path) => [...path, beside.root])
   return { root: nodeOf(left.root, right.root), paths: [...under(left, right), ...under(right, left)] }
 }

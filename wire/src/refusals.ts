@@ -40,5 +40,5 @@ export function bodyCodesOf({ body, bodyOptional }: Operation): readonly Problem
 const keyCodes = ['request_in_progress', 'idempotency_key_reused'] as const satisfies readonly ProblemCode[]
 
 /** Lists the codes of an operation, without those that all operations share. */
-export const ownCodesOf = (operation: Operation): readonly ProblemCode[] =>
+export const specificCodes = (operation: Operation): readonly ProblemCode[] =>
   usesKey(operation) ? [...new Set([...operation.refusals, ...keyCodes])] : operation.refusals

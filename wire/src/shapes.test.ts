@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { Reference, singleLinePattern, timestampPattern } from './shapes.ts'
 import * as wire from './index.ts'
 import { Type } from './type.ts'
-import { readForeign, selectForeign } from './foreign.ts'
+import { parseUntrustedJson, selectUntrustedFields } from './foreign.ts'
 import { decimalText, isDecimal, isRawNumber, parseJsonExactly, rawNumber } from './decimal.ts'
 import { permissions } from './operations.ts'
 import { roleAllows } from './roles.ts'
@@ -122,7 +122,7 @@ const Person = Type.Object({
   names: Type.Optional(Type.Record(Type.String(), Type.String({ maxLength: 3 }))),
 })
 const ada = { name: 'ada', kind: 'one' }
-const read = (value: unknown) => readForeign(JSON.stringify(value), Person, charsMax)
+const read = (value: unknown) => parseUntrustedJson(JSON.stringify(value), Person, charsMax)
 
 test('a value that matches the schema is copied, with only the fields of the schema', () => {
   const whole = { ...ada, count: 9, note: null, isOn: false, parts: [{ name: '' }], names: { a: 'x', toString: 'y' } }
@@ -131,8 +131,8 @@ test('a value that matches the schema is copied, with only the fields of the sch
     ...whole,
     parts: [{ name: 'b' }],
   })
-  assert.deepEqual(readForeign('{"name":"ada","kind":"one","__proto__":{"count":5}}', Person, charsMax), ada)
-  const fields = readForeign('{"__proto__":"x"}', Type.Record(Type.String(), Type.String()), charsMax)
+  assert.deepEqual(parseUntrustedJson('{"name":"ada","kind":"one","__proto__":{"count":5}}', Person, charsMax), ada)
+  const fields = parseUntrustedJson('{"__proto__":"x"}', Type.Record(Type.String(), Type.String()), charsMax)
   assert.ok(fields && Object.hasOwn(fields, '__proto__') && Object.getPrototypeOf(fields) === Object.prototype)
 })
 
@@ -156,16 +156,16 @@ test('a value that does not match is refused as a whole', () => {
 
 test('text that is not JSON, or exceeds its limit, is refused before its values are read', () => {
   for (const text of ['', '{', 'undefined', "{'name':'ada'}", '{"name":"ada","kind":"one"}x'])
-    assert.equal(readForeign(text, Person, charsMax), undefined, text)
+    assert.equal(parseUntrustedJson(text, Person, charsMax), undefined, text)
   const text = JSON.stringify(ada)
-  assert.deepEqual(readForeign(text, Person, text.length), ada)
-  assert.equal(readForeign(text, Person, text.length - 1), undefined)
+  assert.deepEqual(parseUntrustedJson(text, Person, text.length), ada)
+  assert.equal(parseUntrustedJson(text, Person, text.length - 1), undefined)
   const deep = `{"name":"ada","kind":"one","more":${'['.repeat(50_000)}${']'.repeat(50_000)}}`
-  assert.deepEqual(readForeign(deep, Person, deep.length), ada)
+  assert.deepEqual(parseUntrustedJson(deep, Person, deep.length), ada)
 })
 
 test('a schema with a keyword that the reader does not support throws', () => {
-  assert.throws(() => selectForeign('x', Type.Unknown()), /unsupported form/)
+  assert.throws(() => selectUntrustedFields('x', Type.Unknown()), /unsupported form/)
 })
 
 /** Any JSON number literal. */

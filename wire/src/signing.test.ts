@@ -12,7 +12,7 @@ import {
   canonicalQuery,
   canonicalString,
   deliverySignature,
-  readSigningKey,
+  parseSigningKey,
   sha256Hex,
   signingKeyText,
   verifyingKeyText,
@@ -129,22 +129,22 @@ for (const { name, body, v1, v1a } of webhook.vectors)
       [webhook.privateKey, v1a],
     ] as const)
       for (const bytes of [body, Buffer.from(body)])
-        assert.equal(deliverySignature(readSigningKey(text), webhook.id, webhook.timestamp, bytes), signature)
+        assert.equal(deliverySignature(parseSigningKey(text), webhook.id, webhook.timestamp, bytes), signature)
   })
 
 test('a signing key round-trips, and its public key matches openssl', () => {
-  for (const text of [webhook.secret, webhook.privateKey]) assert.equal(signingKeyText(readSigningKey(text)), text)
-  assert.equal(verifyingKeyText(readSigningKey(webhook.privateKey)), webhook.publicKey)
-  assert.equal(verifyingKeyText(readSigningKey(webhook.secret)), webhook.secret)
+  for (const text of [webhook.secret, webhook.privateKey]) assert.equal(signingKeyText(parseSigningKey(text)), text)
+  assert.equal(verifyingKeyText(parseSigningKey(webhook.privateKey)), webhook.publicKey)
+  assert.equal(verifyingKeyText(parseSigningKey(webhook.secret)), webhook.secret)
 })
 
 test('a private key of node:crypto is accepted with and without its public key', () => {
   const { privateKey: made, publicKey: pair } = generateKeyPairSync('ed25519')
   const seed = made.export({ format: 'der', type: 'pkcs8' }).subarray(-32)
   const text = `whsk_${seed.toString('base64')}`
-  const key = readSigningKey(text)
+  const key = parseSigningKey(text)
   assert.deepEqual(key, { kind: 'v1a', key: seed })
-  assert.deepEqual(readSigningKey(signingKeyText(key)), key)
+  assert.deepEqual(parseSigningKey(signingKeyText(key)), key)
   const signature = Buffer.from(deliverySignature(key, 'e', 7, '{}').slice('v1a,'.length), 'base64')
   assert.ok(verify(null, Buffer.from('e.7.{}'), pair, signature))
   assert.ok(!verify(null, Buffer.from('e.8.{}'), pair, signature))
@@ -167,5 +167,5 @@ test('text that is not a signing key is refused', () => {
     `whsec_${base64(32).replace('A', '!')}`,
     `WHSEC_${base64(32)}`,
   ])
-    assert.throws(() => readSigningKey(text), TypeError, text)
+    assert.throws(() => parseSigningKey(text), TypeError, text)
 })

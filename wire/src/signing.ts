@@ -94,7 +94,7 @@ function keyBytes(text: string): Buffer {
  * Parses `whsec_` and a symmetric key, or `whsk_` and an Ed25519 seed, alone or followed by its public key. Throws a
  * TypeError for any other text.
  */
-export function readSigningKey(text: string): SigningKey {
+export function parseSigningKey(text: string): SigningKey {
   const [prefix, bytes] = [text.slice(0, text.indexOf('_') + 1), keyBytes(text.slice(text.indexOf('_') + 1))]
   if (prefix === 'whsec_' && bytes.length >= symmetricBytesMin && bytes.length <= symmetricBytesMax)
     return { kind: 'v1', key: bytes }

@@ -8,10 +8,10 @@ import { addPartner } from '../../../test/support/composition.ts'
 import { type OpenNonce, Refusal } from '../kernel/api/index.ts'
 import { AssertionFailure, createLog, createSealer, minuteMs, newId, randomBytes, secondMs } from '../kernel/index.ts'
 import { createDatabase, type Database, sql, sqlState, sqlStateOf, type Tx } from '../postgres/index.ts'
-import { type Access, apiKeyPartner, createAccess, createNonceBatcher } from './index.ts'
+import { type Access, apiKeyPartnerId, createAccess, createNonceBatcher } from './index.ts'
 import { newApiKey } from './rules.ts'
 import type { ConsumedNonce } from './service.ts'
-import { createAddressCheck, readNetwork } from './credentials.ts'
+import { createAddressCheck, parseNetwork } from './credentials.ts'
 import { createManualClock } from '../../../test/support/clock.ts'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { until } from '../../../test/support/until.ts'
@@ -29,11 +29,11 @@ suite('access', async () => {
   const notFound = (error: unknown) => error instanceof Refusal && error.code === 'not_found'
 
   test('an API key contains its partner id, and no other text does', () => {
-    fc.assert(fc.property(fc.uuid(), (id) => assert.equal(apiKeyPartner(newApiKey(id)), id)))
-    fc.assert(fc.property(fc.string(), (text) => assert.equal(apiKeyPartner(text), undefined)))
+    fc.assert(fc.property(fc.uuid(), (id) => assert.equal(apiKeyPartnerId(newApiKey(id)), id)))
+    fc.assert(fc.property(fc.string(), (text) => assert.equal(apiKeyPartnerId(text), undefined)))
     const key = newApiKey(newId())
     for (const text of [`${key}a`, key.slice(1), `${key}\n`, key.replace('pk_', 'sk_')])
-      assert.equal(apiKeyPartner(text), undefined, text)
+      assert.equal(apiKeyPartnerId(text), undefined, text)
   })
 
   test('the credential of a key is the issued one, and the database does not contain secrets in plain text', async () => {
@@ -197,7 +197,7 @@ suite('access', async () => {
 
 test('only IP addresses and networks are accepted', () => {
   for (const text of ['203.0.113.7', '203.0.113.0/24', '0.0.0.0/0', '2001:db8::/32', '::1', '2001:db8::1/128'])
-    assert.ok(readNetwork(text), text)
+    assert.ok(parseNetwork(text), text)
   const others = ['', 'example.com', '203.0.113', '203.0.113.7/33', '203.0.113.7/', '203.0.113.7/-1', '203.0.113.7/08']
   for (const text of [
     ...others,
@@ -208,7 +208,7 @@ test('only IP addresses and networks are accepted', () => {
     '1.2.3.4/1e1',
     '01.2.3.4',
   ])
-    assert.equal(readNetwork(text), undefined, text)
+    assert.equal(parseNetwork(text), undefined, text)
 })
 
 test('clients within a network are allowed, in both families, including IPv4 clients of an IPv6 socket', () => {

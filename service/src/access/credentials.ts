@@ -5,7 +5,7 @@ import type { Permission } from '@partner-payments/wire'
 import { type Caller, Refusal } from '../kernel/api/index.ts'
 import { type Clock, newId, partnerKey, randomToken, type Sealer, secondMs } from '../kernel/index.ts'
 import { createBatcher, type Tx, withoutTransaction } from '../postgres/index.ts'
-import { apiKeyPartner, newApiKey } from './rules.ts'
+import { apiKeyPartnerId, newApiKey } from './rules.ts'
 import * as store from './store.ts'
 import { BlockList, isIP } from 'node:net'
 
@@ -26,7 +26,7 @@ export type IssuedCredential = {
   readonly privateKeyPem?: string
 }
 
-export type IssueRequest = {
+export type CredentialRequest = {
   readonly partnerId: string
   readonly name: string
   readonly permissions: readonly Permission[]
@@ -51,7 +51,7 @@ const batchesUnderWayMax = 2
 export const secretContext = (partnerId: string, id: string) => ['access.api_secret', partnerId, id]
 
 export function createCredentialIssuer({ clock, sealer }: { readonly clock: Clock; readonly sealer: Sealer }) {
-  return async (tx: Tx, request: IssueRequest): Promise<IssuedCredential> => {
+  return async (tx: Tx, request: CredentialRequest): Promise<IssuedCredential> => {
     const { partnerId, name, permissions } = request
     if (!(await store.partnerById(tx, partnerId))) throw new Refusal('not_found', 'No such partner.')
     const generated =
@@ -101,7 +101,7 @@ export function createCredentialCache(deps: {
   const cache = new Map<string, CachedCredential>()
   const read = createRowReader(deps)
   return async (apiKey) => {
-    const partnerId = apiKeyPartner(apiKey)
+    const partnerId = apiKeyPartnerId(apiKey)
     if (partnerId === undefined) return undefined
     const now = clock.now()
     const isValid = ({ expiresAt }: store.ServiceAccountRow) => expiresAt === null || expiresAt > now
@@ -189,7 +189,7 @@ type Network = { readonly address: string; readonly bits: number; readonly famil
 /**
  * Parses `203.0.113.7`, `203.0.113.0/24` or `2001:db8::/32`. Undefined: the text is neither an address nor a network.
  */
-export function readNetwork(text: string): Network | undefined {
+export function parseNetwork(text: string): Network | undefined {
   const [address = '', prefix, ...rest] = text.split('/')
   const family = addressFamily(address)
   if (family === undefined || rest.length > 0 || address.includes('%')) return undefined
@@ -206,7 +206,7 @@ export function createAddressCheck(networks: readonly string[]): ((ip: string) =
   if (networks.length === 0) return undefined
   const list = new BlockList()
   for (const text of networks) {
-    const network = readNetwork(text)
+    const network = parseNetwork(text)
     if (network) list.addSubnet(network.address, network.bits, network.family)
   }
   return (ip) => {
@@ -219,11 +219,11 @@ export function createAddressCheck(networks: readonly string[]): ((ip: string) =
 /** Reports whether the outer networks contain every inner network. An empty list means every address. */
 export function isWithinNetworks(inner: readonly string[], outer: readonly string[]): boolean {
   if (outer.length === 0) return true
-  const around = outer.flatMap((text) => readNetwork(text) ?? [])
+  const around = outer.flatMap((text) => parseNetwork(text) ?? [])
   return (
     inner.length > 0 &&
     inner.every((text) => {
-      const network = readNetwork(text)
+      const network = parseNetwork(text)
       return network !== undefined && around.some((each) => contains(each, network))
     })
   )

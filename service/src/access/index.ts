@@ -8,7 +8,7 @@
 export {
   createAddressCheck,
   isWithinNetworks,
-  readNetwork,
+  parseNetwork,
   type Credential,
   credentialTtlMs,
   type IssuedCredential,
@@ -32,8 +32,15 @@ export {
   partnersPage,
 } from './store.ts'
 
-export { apiKeyPartner, isUnixSeconds, linkTokenPartner, newLinkToken, readNonce, publicKeyMistake } from './rules.ts'
+export {
+  apiKeyPartnerId,
+  isUnixSeconds,
+  linkTokenPartnerId,
+  newLinkToken,
+  normalizeNonce,
+  publicKeyMistake,
+} from './rules.ts'
 
-export type { ListedCredential, OnExpiring } from './management.ts'
+export type { ListedCredential, ExpiryListener } from './management.ts'
 
 export { diagnoseSignature, type SignatureDiagnosis } from './signature-diagnosis.ts'

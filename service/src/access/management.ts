@@ -3,7 +3,7 @@ import type { Permission } from '@partner-payments/wire'
 import { notFound, type PageRequest, Refusal } from '../kernel/api/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import type { IssuedCredential, IssueRequest } from './credentials.ts'
+import type { IssuedCredential, CredentialRequest } from './credentials.ts'
 import * as store from './store.ts'
 
 export type ListedPartner = store.ListedPartnerRow & {
@@ -12,7 +12,7 @@ export type ListedPartner = store.ListedPartnerRow & {
   readonly lastUsedAt: Date | null
 }
 /** Called when the expiry of a service account is set or changed, in the same transaction. */
-export type OnExpiring = (
+export type ExpiryListener = (
   tx: Tx,
   account: { readonly partnerId: string; readonly serviceAccountId: string; readonly expiresAt: Date },
 ) => void
@@ -31,7 +31,7 @@ type Rotation = {
 export type AccessManagement = {
   readonly partners: (tx: Tx) => Promise<readonly ListedPartner[]>
   /** Lists ids and names of all partners, in the order of their ids, without reading credentials. */
-  readonly partnerNames: typeof store.partners
+  readonly partnerNames: typeof store.listPartners
   /** Reads the names of partners, by their ids. */
   readonly namesOf: typeof store.partnerNamesById
   /** Lists all credentials of a partner, oldest first. Refuses: not_found (the partner). */
@@ -52,15 +52,15 @@ export type AccessManagement = {
   /** Reads a service account. Refuses: not_found. */
   readonly serviceAccount: (tx: Tx, partnerId: string, id: string) => Promise<ListedCredential>
   /** Reads who created a service account. Undefined: the operator, or no account has the id. */
-  readonly issuerOf: typeof store.issuerOf
+  readonly issuerOf: typeof store.serviceAccountIssuer
   /** Counts the partner's service accounts that can sign requests, without impersonation sessions. */
   readonly activeServiceAccounts: (tx: Tx, partnerId: string) => Promise<number>
   /** Locks an active service account until the end of the transaction. Refuses: not_found. */
   readonly lockServiceAccount: (tx: Tx, partnerId: string, id: string) => Promise<ListedCredential>
   /** Writes name, permissions, addresses and expiry of a locked service account. */
-  readonly changeServiceAccount: typeof store.changeCredential
+  readonly changeServiceAccount: typeof store.updateCredential
   /** Lists the ids of service accounts that a person or a key of the partner created. */
-  readonly issuedBy: typeof store.issuedBy
+  readonly issuedBy: typeof store.serviceAccountIdsByIssuer
   /** Sets the expiry of a service account. Refuses: not_found (no such account, or already revoked). */
   readonly expireServiceAccount: (tx: Tx, partnerId: string, id: string, at: Date) => Promise<void>
   /** Expires every credential of a partner, and returns how many. Refuses: not_found (the partner). */
@@ -80,9 +80,9 @@ const statusAt = ({ revokedAt, expiresAt }: store.CredentialRow, now: Date): Lis
 
 export function createManagement(deps: {
   readonly clock: Clock
-  readonly issue: (tx: Tx, request: IssueRequest) => Promise<IssuedCredential>
+  readonly issue: (tx: Tx, request: CredentialRequest) => Promise<IssuedCredential>
   readonly requirePartner: (tx: Tx, partnerId: string) => Promise<void>
-  readonly onExpiring: OnExpiring | undefined
+  readonly onExpiring: ExpiryListener | undefined
 }): AccessManagement {
   const { clock, issue, requirePartner, onExpiring } = deps
 
@@ -90,7 +90,7 @@ export function createManagement(deps: {
   const listed = (rows: readonly store.CredentialRow[]) => rows.map((row) => ({ ...row, status: statusOf(row) }))
   const serviceAccounts = async (tx: Tx, partnerId: string): Promise<readonly ListedCredential[]> => {
     await requirePartner(tx, partnerId)
-    return listed(await store.credentials(tx, partnerId))
+    return listed(await store.listCredentials(tx, partnerId))
   }
 
   const serviceAccount = async (
@@ -114,20 +114,20 @@ export function createManagement(deps: {
     findServiceAccount: async (tx, partnerId, id) =>
       listed([await store.credentialRow(tx, partnerId, id)].flatMap((row) => row ?? []))[0],
     serviceAccount: (tx, partnerId, id) => serviceAccount(store.credentialRow(tx, partnerId, id)),
-    activeServiceAccounts: (tx, partnerId) => store.countActive(tx, partnerId, clock.now()),
+    activeServiceAccounts: (tx, partnerId) => store.countActiveServiceAccounts(tx, partnerId, clock.now()),
     lockServiceAccount,
     changeServiceAccount: async (tx, row) => {
-      await store.changeCredential(tx, row)
+      await store.updateCredential(tx, row)
       const { partnerId, serviceAccountId, expiresAt } = row
       if (expiresAt !== null) onExpiring?.(tx, { partnerId, serviceAccountId, expiresAt })
     },
-    issuerOf: store.issuerOf,
-    issuedBy: store.issuedBy,
-    partnerNames: store.partners,
+    issuerOf: store.serviceAccountIssuer,
+    issuedBy: store.serviceAccountIdsByIssuer,
+    partnerNames: store.listPartners,
     namesOf: store.partnerNamesById,
     partners: async (tx) => {
       const totals = new Map((await store.credentialTotals(tx, clock.now())).map((row) => [row.partnerId, row]))
-      return (await store.partners(tx)).map((row) => {
+      return (await store.listPartners(tx)).map((row) => {
         const total = totals.get(row.partnerId)
         return { ...row, serviceAccounts: total?.serviceAccounts ?? 0, lastUsedAt: total?.lastUsedAt ?? null }
       })
@@ -151,10 +151,10 @@ export function createManagement(deps: {
     },
     expirePartner: async (tx, partnerId, at) => {
       await requirePartner(tx, partnerId)
-      return store.expireAll(tx, partnerId, at)
+      return store.expireAllCredentials(tx, partnerId, at)
     },
     closeCredentials: store.closeCredentials,
-    isClosed: store.isClosed,
+    isClosed: store.areCredentialsClosed,
     openCredentials: store.openCredentials,
   }
 }

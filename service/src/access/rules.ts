@@ -16,7 +16,7 @@ export function newApiKey(partnerId: string): string {
 }
 
 /** Reads the partner's id from an API key. Undefined: the text is not an API key of this service. */
-export function apiKeyPartner(apiKey: string): string | undefined {
+export function apiKeyPartnerId(apiKey: string): string | undefined {
   return form.test(apiKey) ? partnerIn(apiKey.slice(prefix.length)) : undefined
 }
 
@@ -30,7 +30,7 @@ export function newLinkToken(partnerId: string): string {
 }
 
 /** Reads the partner's id from a token. Undefined: the text is not the token of a link. */
-export function linkTokenPartner(token: string): string | undefined {
+export function linkTokenPartnerId(token: string): string | undefined {
   return linkTokenForm.test(token) ? partnerIn(token) : undefined
 }
 
@@ -43,7 +43,7 @@ function partnerIn(encoded: string): string {
 const guid = /^(?:\{(?<b>[0-9a-f-]{36})\}|\((?<p>[0-9a-f-]{36})\)|(?<h>[0-9a-f-]{36})|(?<n>[0-9a-f]{32}))$/i
 
 /** Normalizes every spelling of a GUID to 32 lower-case hexadecimal digits. Undefined: the text is not a GUID. */
-export function readNonce(text: string): string | undefined {
+export function normalizeNonce(text: string): string | undefined {
   const groups = guid.exec(text)?.groups
   if (!groups) return undefined
   if (groups['n']) return groups['n'].toLowerCase()

@@ -16,13 +16,13 @@ import {
   createCredentialIssuer,
   type Credential,
   type IssuedCredential,
-  type IssueRequest,
+  type CredentialRequest,
   secretContext,
   toCredential,
 } from './credentials.ts'
-import { type AccessManagement, createManagement, type OnExpiring } from './management.ts'
+import { type AccessManagement, createManagement, type ExpiryListener } from './management.ts'
 import * as store from './store.ts'
-import { linkTokenPartner, newLinkToken } from './rules.ts'
+import { linkTokenPartnerId, newLinkToken } from './rules.ts'
 
 export type Access = NonceRegister &
   AccessManagement &
@@ -37,7 +37,10 @@ export type Access = NonceRegister &
     readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
     readonly partnerName: (tx: Tx, partnerId: string) => Promise<string>
     /** Uses the given public key, or generates an RSA 2048 key pair. Refuses: not_found (the partner). */
-    readonly createServiceAccount: (tx: Tx, request: Omit<IssueRequest, 'impersonatedBy'>) => Promise<IssuedCredential>
+    readonly createServiceAccount: (
+      tx: Tx,
+      request: Omit<CredentialRequest, 'impersonatedBy'>,
+    ) => Promise<IssuedCredential>
     /**
      * Issues a credential that is valid for `minutes` (1 to 60) and contains the name of the staff member. It has every
      * permission, but the gateway blocks its writes. Refuses: not_found (the partner).
@@ -65,7 +68,7 @@ export function createAccess(deps: {
   readonly sealer: Sealer
   /** Called in the transaction that sets the names of a partner. `before`: the previous names. */
   readonly onNamed?: (tx: Tx, partnerId: string, before: readonly PartnerName[]) => Promise<void>
-  readonly onExpiring?: OnExpiring
+  readonly onExpiring?: ExpiryListener
 }): Access {
   const { clock, sealer, onNamed, onExpiring } = deps
   const issueAny = createCredentialIssuer(deps)
@@ -80,7 +83,7 @@ export function createAccess(deps: {
     if (!(await store.partnerById(tx, partnerId))) throw new Refusal('not_found', 'No such partner.')
   }
   const namesOf = async (tx: Tx, partnerId: string): Promise<readonly PartnerName[]> =>
-    (await store.namesOfOwners(tx, partnerId)).map(({ id, role, nameSealed }) => ({
+    (await store.otherPartnerNames(tx, partnerId)).map(({ id, role, nameSealed }) => ({
       role,
       name: sealer.open(nameSealed, partnerNameContext(partnerId, id)),
     }))
@@ -158,7 +161,9 @@ export const sealedPartnerNames: SealedColumn = {
 
 // Support sessions: impersonations in the partner's console. They are read-only, and end with the impersonation.
 
-export type SupportSession = Omit<store.SupportRow, 'permissions'> & { readonly permissions: readonly Permission[] }
+export type SupportSession = Omit<store.SupportSessionRow, 'permissions'> & {
+  readonly permissions: readonly Permission[]
+}
 
 type Support = {
   /** Issues a code that opens the console once, within two minutes. */
@@ -176,9 +181,9 @@ const codeMs = 2 * minuteMs
 
 function createSupport({ db, clock }: { readonly db: Database; readonly clock: Clock }): Support {
   const findSession = async (tx: Tx, token: string): Promise<SupportSession | undefined> => {
-    const partnerId = linkTokenPartner(token)
+    const partnerId = linkTokenPartnerId(token)
     if (partnerId === undefined) return undefined
-    const row = await store.supportByToken(tx, partnerId, tokenHash(token), clock.now())
+    const row = await store.supportSessionByToken(tx, partnerId, tokenHash(token), clock.now())
     return row && { ...row, permissions: row.permissions.split(' ').filter(Boolean) as Permission[] }
   }
   return {
@@ -186,15 +191,22 @@ function createSupport({ db, clock }: { readonly db: Database; readonly clock: C
       const code = newLinkToken(partnerId)
       const createdAt = clock.now()
       const codeExpiresAt = after(createdAt, codeMs)
-      await store.insertSupport(tx, { partnerId, id, reason, codeHash: tokenHash(code), codeExpiresAt, createdAt })
+      await store.insertSupportSession(tx, {
+        partnerId,
+        id,
+        reason,
+        codeHash: tokenHash(code),
+        codeExpiresAt,
+        createdAt,
+      })
       return { code, codeExpiresAt }
     },
     openSupport: async (tx, code) => {
-      const partnerId = linkTokenPartner(code)
+      const partnerId = linkTokenPartnerId(code)
       if (partnerId === undefined) return undefined
       const token = newLinkToken(partnerId)
       const hashes = { codeHash: tokenHash(code), tokenHash: tokenHash(token) }
-      if (!(await store.useCode(tx, partnerId, { ...hashes, now: clock.now() }))) return undefined
+      if (!(await store.redeemSupportCode(tx, partnerId, { ...hashes, now: clock.now() }))) return undefined
       const session = await findSession(tx, token)
       return session && { ...session, token }
     },

@@ -8,7 +8,7 @@ import {
   bodyVariants,
   itemList,
   type CanonicalItems,
-  joins,
+  joinLayouts,
   layouts,
   methodVariants,
   lineMistake,
@@ -147,7 +147,7 @@ function* candidates(options: SearchInput): Generator<Candidate> {
     yield { text: itemList({ ...items, ...changes }).join('\n'), mistakes: [mistake] }
   const combined = groups.map((variants) => variants.slice(0, combinedVariantsMax))
   for (const { changes, mistake } of combined.flat())
-    for (const layout of joins)
+    for (const layout of joinLayouts)
       yield { text: layout.write(itemList({ ...items, ...changes })), mistakes: [layout.mistake, mistake] }
   for (const [index, group] of combined.entries())
     for (const first of group)

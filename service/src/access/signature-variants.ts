@@ -307,7 +307,7 @@ const joinedBy =
     before + items.join(separator) + after
 
 /** The ways to join the items that may be combined with a wrong item. */
-export const joins: readonly Layout[] = [
+export const joinLayouts: readonly Layout[] = [
   { write: joinedBy('\n', '', '\n'), mistake: 'trailing_line_feed' },
   { write: joinedBy('\n', '\n'), mistake: 'trailing_line_feed' },
   { write: joinedBy('\r\n'), mistake: 'line_feeds' },
@@ -348,7 +348,7 @@ export const lineMistake = (index: number): SignatureMistake =>
 const withoutIndex = (items: readonly string[], index: number) => items.filter((_, at) => at !== index)
 
 export const layouts: readonly Layout[] = [
-  ...joins,
+  ...joinLayouts,
   { write: joinedBy('\n', '', '\r\n'), mistake: 'trailing_line_feed' },
   { write: joinedBy('\n', '', '\n\n'), mistake: 'trailing_line_feed' },
   { write: joinedBy('\n', '', ' '), mistake: 'trailing_line_feed' },

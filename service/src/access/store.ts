@@ -58,11 +58,11 @@ export async function replacePartnerNames(
       insert into access.partner_names (partner_id, id, role, name_sealed) ${newPartnerNames(tx, rows)}`)
 }
 
-export function namesOfOwners(
+export function otherPartnerNames(
   tx: Tx,
   partnerId: string,
 ): Promise<readonly { readonly id: string; readonly role: string; readonly nameSealed: Uint8Array }[]> {
-  return tx.rows(sql`/* access.namesOfOwners */
+  return tx.rows(sql`/* access.otherPartnerNames */
     select id, role, name_sealed from access.partner_names where partner_id = ${partnerId} order by role`)
 }
 
@@ -131,8 +131,8 @@ export function serviceAccountById(tx: Tx, partnerId: string, id: string): Promi
 }
 
 /** Reads who created a service account. Undefined: the operator, or no account has the id. */
-export function issuerOf(tx: Tx, partnerId: string, id: string): Promise<Issuer | undefined> {
-  return tx.row<Issuer>(sql`/* access.issuerOf */
+export function serviceAccountIssuer(tx: Tx, partnerId: string, id: string): Promise<Issuer | undefined> {
+  return tx.row<Issuer>(sql`/* access.serviceAccountIssuer */
     select issued_by as id, issued_by_name as name from access.service_accounts
     where partner_id = ${partnerId} and id = ${id} and issued_by is not null`)
 }
@@ -247,7 +247,7 @@ export function sealedSamples(tx: Tx): Promise<readonly SealedSample[]> {
 
 // The SQL of support sessions. A session is open as long as the service account of its impersonation is valid.
 
-export type SupportRow = {
+export type SupportSessionRow = {
   readonly partnerId: string
   readonly id: string
   readonly staff: string
@@ -257,13 +257,13 @@ export type SupportRow = {
   readonly createdAt: Date
   readonly expiresAt: Date
 }
-type NewSupport = Pick<SupportRow, 'partnerId' | 'id' | 'reason' | 'createdAt'> & {
+type NewSupport = Pick<SupportSessionRow, 'partnerId' | 'id' | 'reason' | 'createdAt'> & {
   readonly codeHash: Buffer
   readonly codeExpiresAt: Date
 }
 
-export async function insertSupport(tx: Tx, row: NewSupport): Promise<void> {
-  await tx.run(sql`/* access.insertSupport */
+export async function insertSupportSession(tx: Tx, row: NewSupport): Promise<void> {
+  await tx.run(sql`/* access.insertSupportSession */
     insert into access.support_sessions (partner_id, id, reason, code_hash, code_expires_at, created_at)
     values (${row.partnerId}, ${row.id}, ${row.reason}, ${row.codeHash}, ${row.codeExpiresAt}, ${row.createdAt})`)
 }
@@ -272,12 +272,12 @@ const open = (now: Date) => sql`account.revoked_at is null and account.expires_a
   and account.impersonated_by is not null`
 
 /** Uses a code once. A second request at the same time waits for the row and finds the code used. */
-export async function useCode(
+export async function redeemSupportCode(
   tx: Tx,
   partnerId: string,
   { codeHash, tokenHash, now }: { readonly codeHash: Buffer; readonly tokenHash: Buffer; readonly now: Date },
 ): Promise<boolean> {
-  const used = await tx.run(sql`/* access.useCode */
+  const used = await tx.run(sql`/* access.redeemSupportCode */
     update access.support_sessions support set code_hash = null, token_hash = ${tokenHash}
     from access.service_accounts account
     where support.partner_id = ${partnerId} and account.partner_id = ${partnerId} and account.id = support.id
@@ -285,13 +285,13 @@ export async function useCode(
   return used === 1
 }
 
-export function supportByToken(
+export function supportSessionByToken(
   tx: Tx,
   partnerId: string,
   tokenHash: Buffer,
   now: Date,
-): Promise<SupportRow | undefined> {
-  return tx.row<SupportRow>(sql`/* access.supportByToken */
+): Promise<SupportSessionRow | undefined> {
+  return tx.row<SupportSessionRow>(sql`/* access.supportSessionByToken */
     select support.partner_id, support.id, account.impersonated_by as staff, support.reason,
       array_to_string(account.permissions, ' ') as permissions, support.created_at, account.expires_at
     from access.support_sessions support
@@ -325,9 +325,9 @@ export type CredentialRow = Pick<
 }
 export type CredentialUse = { readonly partnerId: string; readonly id: string; readonly usedAt: Date }
 
-export function partners(tx: Tx): Promise<readonly ListedPartnerRow[]> {
+export function listPartners(tx: Tx): Promise<readonly ListedPartnerRow[]> {
   return tx.rows<ListedPartnerRow>(
-    sql`/* access.partners */ select id as partner_id, name, created_at from access.partners order by id`,
+    sql`/* access.listPartners */ select id as partner_id, name, created_at from access.partners order by id`,
   )
 }
 
@@ -355,8 +355,8 @@ export function credentialTotals(tx: Tx, now: Date): Promise<readonly Credential
 const credential = sql`partner_id, id as service_account_id, name, api_key, permissions, allowed_addresses, impersonated_by,
   issued_by, issued_by_name, replaces, created_at, expires_at, revoked_at, last_used_at`
 
-export function credentials(tx: Tx, partnerId: string): Promise<readonly CredentialRow[]> {
-  return tx.rows<CredentialRow>(sql`/* access.credentials */
+export function listCredentials(tx: Tx, partnerId: string): Promise<readonly CredentialRow[]> {
+  return tx.rows<CredentialRow>(sql`/* access.listCredentials */
     select ${credential} from access.service_accounts where partner_id = ${partnerId} order by id`)
 }
 
@@ -395,22 +395,26 @@ export function credentialRow(tx: Tx, partnerId: string, id: string): Promise<Cr
 }
 
 /** Counts the service accounts that can sign a request, without impersonation sessions. */
-export async function countActive(tx: Tx, partnerId: string, now: Date): Promise<number> {
-  const row = await tx.row<{ readonly count: number }>(sql`/* access.countActive */
+export async function countActiveServiceAccounts(tx: Tx, partnerId: string, now: Date): Promise<number> {
+  const row = await tx.row<{ readonly count: number }>(sql`/* access.countActiveServiceAccounts */
     select count(*)::integer as count from access.service_accounts
     where partner_id = ${partnerId} and impersonated_by is null and ${active(now)}`)
   return row?.count ?? 0
 }
 
 /** Lists the ids of the service accounts of an issuer, including expired and revoked ones. A partner has only a few. */
-export async function issuedBy(tx: Tx, partnerId: string, issuerId: string): Promise<readonly string[]> {
-  const rows = await tx.rows<{ readonly id: string }>(sql`/* access.issuedBy */
+export async function serviceAccountIdsByIssuer(
+  tx: Tx,
+  partnerId: string,
+  issuerId: string,
+): Promise<readonly string[]> {
+  const rows = await tx.rows<{ readonly id: string }>(sql`/* access.serviceAccountIdsByIssuer */
     select id from access.service_accounts where partner_id = ${partnerId} and issued_by = ${issuerId}`)
   return rows.map(({ id }) => id)
 }
 
-export async function changeCredential(tx: Tx, row: CredentialRow): Promise<void> {
-  await tx.run(sql`/* access.changeCredential */
+export async function updateCredential(tx: Tx, row: CredentialRow): Promise<void> {
+  await tx.run(sql`/* access.updateCredential */
     update access.service_accounts set name = ${row.name}, permissions = ${row.permissions}::text[],
       allowed_addresses = ${row.allowedAddresses}::text[], expires_at = ${row.expiresAt}
     where partner_id = ${row.partnerId} and id = ${row.serviceAccountId}`)
@@ -424,8 +428,8 @@ export function expireServiceAccount(tx: Tx, partnerId: string, id: string, at: 
 }
 
 /** Expires every credential of the partner at `at`. An earlier expiry stays. */
-export function expireAll(tx: Tx, partnerId: string, at: Date): Promise<number> {
-  return tx.run(sql`/* access.expireAll */
+export function expireAllCredentials(tx: Tx, partnerId: string, at: Date): Promise<number> {
+  return tx.run(sql`/* access.expireAllCredentials */
     update access.service_accounts set expires_at = ${at}
     where partner_id = ${partnerId} and revoked_at is null and (expires_at is null or expires_at > ${at})`)
 }
@@ -463,8 +467,8 @@ export async function recordUses(tx: Tx, uses: readonly CredentialUse[]): Promis
 }
 
 /** Reports whether the credentials of the partner are closed for a move. */
-export async function isClosed(tx: Tx, partnerId: string): Promise<boolean> {
-  const row = await tx.row(sql`/* access.isClosed */
+export async function areCredentialsClosed(tx: Tx, partnerId: string): Promise<boolean> {
+  const row = await tx.row(sql`/* access.areCredentialsClosed */
     select id from access.service_accounts where partner_id = ${partnerId} and revoked_at = ${closed} limit 1`)
   return row !== undefined
 }

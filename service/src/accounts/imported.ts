@@ -26,7 +26,7 @@ export type IbanFile = {
   readonly report: (lines: readonly BadLine[]) => Promise<void>
 }
 
-export type ImportedFile = {
+export type ImportResult = {
   readonly pool: string
   readonly country: string | null
   /** Number of lines that are not empty, without the header. */
@@ -69,7 +69,7 @@ export type ImportedPools = {
    * IbanFileProblem with their number and imports nothing. Refuses: validation_failed (the pool belongs to another
    * partner, or has another currency or connector).
    */
-  readonly importFile: (tx: Tx, file: IbanFile) => Promise<ImportedFile>
+  readonly importFile: (tx: Tx, file: IbanFile) => Promise<ImportResult>
   /** Lists the pools by name. Reads all IBANs. */
   readonly list: (tx: Tx) => Promise<readonly PoolView[]>
   /**
@@ -106,7 +106,7 @@ export function createImportedPools(deps: ImportedPoolsDeps): ImportedPools {
   const loggedAt = new Map<string, number>()
   const readLevels = async (): Promise<readonly PoolLevel[]> => {
     const now = clock.now()
-    return (await store.poolLevels(db, since())).map((row) => ({
+    return (await store.listPoolLevels(db, since())).map((row) => ({
       pool: row.name,
       currency: row.currency,
       free: row.free,
@@ -141,7 +141,7 @@ export function createImportedPools(deps: ImportedPoolsDeps): ImportedPools {
   }
 }
 
-async function importFile(deps: ImportedPoolsDeps, tx: Tx, file: IbanFile): Promise<ImportedFile> {
+async function importFile(deps: ImportedPoolsDeps, tx: Tx, file: IbanFile): Promise<ImportResult> {
   const now = deps.clock.now()
   await store.lockImports(tx)
   const partnerId = file.partnerId ?? operatorPartnerId
@@ -224,7 +224,7 @@ async function checkLines(
   of: { readonly country: string; readonly importId: string },
 ): Promise<readonly (GoodLine | BadLine)[]> {
   const ibans = page.filter(isGood).map(({ iban }) => iban)
-  const known = new Map((await store.findKnownIbans(tx, ibans)).map((row) => [row.iban, row]))
+  const known = new Map((await store.findPooledIbans(tx, ibans)).map((row) => [row.iban, row]))
   const issued = new Set(await store.findIssuedIbans(tx, ibans))
   const ranges = issuers.filter(({ country }) => !poolCountries.includes(country))
   const seen = new Map<string, number>()
@@ -280,8 +280,8 @@ export async function allocateIban(
 ): Promise<{ readonly iban: string; readonly bic: string | null }> {
   assert(partnerId !== operatorPartnerId, 'an IBAN was requested for the operator')
   const taken =
-    (await store.takeImported(tx, partnerId, country, partnerId, now)) ??
-    (await store.takeImported(tx, operatorPartnerId, country, partnerId, now))
+    (await store.allocateImportedIban(tx, partnerId, country, partnerId, now)) ??
+    (await store.allocateImportedIban(tx, operatorPartnerId, country, partnerId, now))
   if (taken === undefined) throw new Refusal('iban_pool_exhausted', `No IBAN is left in ${country}.`)
   return taken
 }
@@ -289,12 +289,13 @@ export async function allocateIban(
 /** Quarantines the IBANs of a closed account. IBANs that are in no pool are not changed. */
 export async function quarantineIbans(tx: Tx, partnerId: string, ibans: readonly string[], now: Date): Promise<void> {
   if (ibans.length === 0) return
-  for (const ownerId of [partnerId, operatorPartnerId]) await store.quarantineRows(tx, ownerId, partnerId, ibans, now)
+  for (const ownerId of [partnerId, operatorPartnerId])
+    await store.quarantineImportedIbans(tx, ownerId, partnerId, ibans, now)
 }
 
 /** Reports whether an IBAN is in a pool, assigned or not. */
-export const isImported = async (tx: Tx, iban: string): Promise<boolean> =>
-  (await store.findKnownIbans(tx, [iban])).length > 0
+export const isInImportedPool = async (tx: Tx, iban: string): Promise<boolean> =>
+  (await store.findPooledIbans(tx, [iban])).length > 0
 
 // Pure: checks a line of a bank's file of IBANs, and decides when a pool is low.
 
@@ -319,7 +320,7 @@ export type BadLine = {
 }
 type GoodLine = { readonly line: number; readonly iban: string; readonly bic: string | null }
 
-export const poolNameForm = /^[a-z0-9][a-z0-9-]{0,31}$/
+export const poolNamePattern = /^[a-z0-9][a-z0-9-]{0,31}$/
 
 /** Maximum characters of a line's first cell in a report. No IBAN with its BIC is longer. */
 const shownCharsMax = 64

@@ -17,7 +17,7 @@ export { createCancellations, type AccountRef, recordFreeze } from './states.ts'
 export { createMonitors, monitorRoutes, type Monitors, renderMonitorMail } from './monitors/index.ts'
 export { accountJobs, type Accounts, createAccounts } from './service.ts'
 export { accountsRoutes } from './routes.ts'
-export { type BadLine, poolNameForm, IbanFileProblem, type ImportedFile } from './imported.ts'
+export { type BadLine, poolNamePattern, IbanFileProblem, type ImportResult } from './imported.ts'
 
 export type { DailyBalances } from './statements.ts'
 

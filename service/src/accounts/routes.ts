@@ -1,11 +1,11 @@
 /** Maps API operations to module operations and response shapes. */
 import { accounts as wire } from '@partner-payments/wire'
 import { type Handlers, writePage, createRecordWriter } from '../kernel/api/index.ts'
-import { writeAmount } from '../kernel/index.ts'
+import { toJsonAmount } from '../kernel/index.ts'
 import type { Idempotency } from '../idempotency/index.ts'
 import type { AccountName, PartySum } from '../ledger/index.ts'
 import type { Accounts, CustomerAccount } from './service.ts'
-import type { ModalBalance, StatementEntry } from './statements.ts'
+import type { BalanceWithMode, StatementEntry } from './statements.ts'
 import type { StateChange } from './store.ts'
 import type { BookedTransfer } from './transfers.ts'
 
@@ -55,7 +55,7 @@ export function accountsRoutes(accounts: Accounts, idempotency: Idempotency): Ha
 
 const writeTransfer = createRecordWriter(wire.AccountTransfer)
 const toTransfer = (moved: BookedTransfer) =>
-  writeTransfer({ ...moved, amount: writeAmount(moved.amount, moved.currency) })
+  writeTransfer({ ...moved, amount: toJsonAmount(moved.amount, moved.currency) })
 
 const writeChange = createRecordWriter(wire.AccountStateChange)
 /** Omits the note and the name of the person, which are internal to the operator. */
@@ -65,12 +65,12 @@ const toStateChange = ({ changedAt: at, fromState: from, toState: state, ...chan
 /** Wraps a complete list as its only page. */
 const singlePage = <T>(data: T[]) => ({ data, nextCursor: null, hasMore: false })
 
-function toModalBalance({ id, segregated, own, ...balance }: ModalBalance, asOf: Date) {
+function toModalBalance({ id, segregated, own, ...balance }: BalanceWithMode, asOf: Date) {
   const { currency } = balance
   const part = own && {
-    posted: writeAmount(own.posted, currency),
-    reserved: writeAmount(own.reserved, currency),
-    available: writeAmount(own.posted - own.reserved, currency),
+    posted: toJsonAmount(own.posted, currency),
+    reserved: toJsonAmount(own.reserved, currency),
+    available: toJsonAmount(own.posted - own.reserved, currency),
   }
   const payoutsUse = segregated ? ('OwnPart' as const) : ('WholeBalance' as const)
   return { id, ...toBalance(balance, asOf), segregated, payoutsUse, ...(part === undefined ? {} : { own: part }) }
@@ -79,9 +79,9 @@ function toModalBalance({ id, segregated, own, ...balance }: ModalBalance, asOf:
 function toBalance({ currency, posted, reserved }: Omit<PartySum, 'id'>, asOf: Date) {
   return {
     currency,
-    posted: writeAmount(posted, currency),
-    reserved: writeAmount(reserved, currency),
-    available: writeAmount(posted - reserved, currency),
+    posted: toJsonAmount(posted, currency),
+    reserved: toJsonAmount(reserved, currency),
+    available: toJsonAmount(posted - reserved, currency),
     asOf: asOf.toISOString(),
   }
 }
@@ -91,9 +91,9 @@ function toEntry({ id, at, amount, posted, currency, counterAccount, reference }
     id,
     at: at.toISOString(),
     direction: amount < 0n ? ('Outward' as const) : ('Inward' as const),
-    amount: writeAmount(amount < 0n ? -amount : amount, currency),
+    amount: toJsonAmount(amount < 0n ? -amount : amount, currency),
     currency,
-    balance: writeAmount(posted, currency),
+    balance: toJsonAmount(posted, currency),
     counterAccount: counterKinds[counterAccount] ?? ('Settlement' as const),
     reference,
   }

@@ -6,11 +6,11 @@ import {
   numberBounds,
   composeIban,
   defaultIssuers,
-  inConfiguredOrder,
+  sortByConfiguredOrder,
   type Issuer,
-  issuersProblem,
+  findIssuersProblem,
   issuingCountries,
-  overlapProblem,
+  findIssuerOverlap,
 } from './rules.ts'
 
 const shapes: Readonly<Record<string, readonly [letters: number, digits: number]>> = {
@@ -91,19 +91,19 @@ test('every Dutch number passes the 11-test', () => {
 })
 
 test('a wrong configuration of issuers is described by an error', () => {
-  assert.equal(issuersProblem(defaultIssuers), undefined)
+  assert.equal(findIssuersProblem(defaultIssuers), undefined)
   const de = { country: 'DE', bankCode: '99900001' }
-  assert.equal(issuersProblem([]), undefined)
-  assert.match(issuersProblem([{ country: 'NO', bankCode: '1234' }]) ?? '', /no IBANs can be issued in NO/)
-  assert.match(issuersProblem([{ country: 'constructor', bankCode: '1234' }]) ?? '', /no IBANs/)
-  assert.match(issuersProblem([{ ...de, bankCode: '9990000' }]) ?? '', /0 letters and 8 digits/)
-  assert.match(issuersProblem([de, { ...de, bankCode: '99900002' }]) ?? '', /DE is configured twice/)
+  assert.equal(findIssuersProblem([]), undefined)
+  assert.match(findIssuersProblem([{ country: 'NO', bankCode: '1234' }]) ?? '', /no IBANs can be issued in NO/)
+  assert.match(findIssuersProblem([{ country: 'constructor', bankCode: '1234' }]) ?? '', /no IBANs/)
+  assert.match(findIssuersProblem([{ ...de, bankCode: '9990000' }]) ?? '', /0 letters and 8 digits/)
+  assert.match(findIssuersProblem([de, { ...de, bankCode: '99900002' }]) ?? '', /DE is configured twice/)
   for (const last of [0, -1, 1.5, Number.NaN, 10 ** 10])
-    assert.match(issuersProblem([{ ...de, last }]) ?? '', /account numbers of DE are from 1 to 9999999999/)
+    assert.match(findIssuersProblem([{ ...de, last }]) ?? '', /account numbers of DE are from 1 to 9999999999/)
   for (const first of [0, -1, 1.5, 10 ** 10 + 1])
-    assert.match(issuersProblem([{ ...de, first }]) ?? '', /account numbers/)
-  assert.match(issuersProblem([{ ...de, first: 2001, last: 1000 }]) ?? '', /first to last/)
-  assert.match(issuersProblem([{ ...de, first: 1500 }]) ?? '', /begins at 1, 1001, 2001/)
+    assert.match(findIssuersProblem([{ ...de, first }]) ?? '', /account numbers/)
+  assert.match(findIssuersProblem([{ ...de, first: 2001, last: 1000 }]) ?? '', /first to last/)
+  assert.match(findIssuersProblem([{ ...de, first: 1500 }]) ?? '', /begins at 1, 1001, 2001/)
 })
 
 test('issuers that share an account number overlap', () => {
@@ -113,21 +113,21 @@ test('issuers that share an account number overlap', () => {
     first,
     ...(last === undefined ? {} : { last }),
   })
-  assert.equal(overlapProblem([range(1, 1000), range(1001, 2000), range(2001)]), undefined)
-  assert.equal(overlapProblem([range(1), range(1, undefined, '99900002')]), undefined)
+  assert.equal(findIssuerOverlap([range(1, 1000), range(1001, 2000), range(2001)]), undefined)
+  assert.equal(findIssuerOverlap([range(1), range(1, undefined, '99900002')]), undefined)
   for (const pair of [
     [range(1, 1001), range(1001, 2000)],
     [range(1001, 2000), range(1, 1001)],
     [range(1), range(5001)],
     [range(1), range(1)],
   ])
-    assert.match(overlapProblem(pair) ?? '', /^DE:99900001: the numbers \d+-\d+ overlap with \d+-\d+$/)
+    assert.match(findIssuerOverlap(pair) ?? '', /^DE:99900001: the numbers \d+-\d+ overlap with \d+-\d+$/)
 })
 
 test('IBANs are listed in the configured order, then the IBANs of countries that are no longer configured', () => {
   const rows = ['LT', 'DE', 'FR', 'GB', 'ES'].map((country) => ({ country }))
   assert.deepEqual(
-    inConfiguredOrder(['GB', 'DE', 'LT'], rows).map(({ country }) => country),
+    sortByConfiguredOrder(['GB', 'DE', 'LT'], rows).map(({ country }) => country),
     ['GB', 'DE', 'LT', 'FR', 'ES'],
   )
 })

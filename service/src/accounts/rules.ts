@@ -125,7 +125,7 @@ export function numberBounds(issuer: Issuer): NumberBounds {
  * Describes the first mistake in the configuration. Undefined: none. Each country has one issuer, because a customer
  * has one IBAN per country.
  */
-export function issuersProblem(issuers: readonly Issuer[]): string | undefined {
+export function findIssuersProblem(issuers: readonly Issuer[]): string | undefined {
   for (const [at, issuer] of issuers.entries()) {
     const { country, bankCode } = issuer
     const format = formats.get(country)
@@ -151,7 +151,7 @@ function rangeProblem({ country, first = 1, last }: Issuer, format: CountryForma
 }
 
 /** Describes two issuers that would issue the same IBAN. Undefined: none. */
-export function overlapProblem(issuers: readonly Issuer[]): string | undefined {
+export function findIssuerOverlap(issuers: readonly Issuer[]): string | undefined {
   for (const [at, issuer] of issuers.entries()) {
     const range = numberRange(issuer)
     const other = issuers.slice(0, at).find((earlier) => {
@@ -196,7 +196,7 @@ function checkDigits(country: string, bban: string): string {
 }
 
 /** Sorts IBANs in configured order. IBANs of countries that are no longer configured come last, oldest first. */
-export function inConfiguredOrder<T extends { readonly country: string }>(
+export function sortByConfiguredOrder<T extends { readonly country: string }>(
   countries: readonly string[],
   ibans: readonly T[],
 ): readonly T[] {

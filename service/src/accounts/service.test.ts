@@ -15,7 +15,7 @@ import { createIdempotency } from '../idempotency/index.ts'
 import { createLedger, singleEntry } from '../ledger/index.ts'
 import { createDatabase, sql } from '../postgres/index.ts'
 import { createScreening } from '../screening/index.ts'
-import { requireDecider, judgeDeciders } from '../people/staff/index.ts'
+import { requireDecider, checkStaffDeciders } from '../people/staff/index.ts'
 import { createCustomers } from '../parties/customers/index.ts'
 import { createTransactions } from '../transactions/index.ts'
 import { accountsRoutes, createAccounts } from './index.ts'
@@ -30,7 +30,7 @@ const db = untilEnd(createDatabase({ url: database.url, connectionsMax: 12, log:
 const keys = { sealer: createSealer([randomBytes(32)]), cursors }
 const screening = createScreening({
   requireDecider: (tx, by) => requireDecider(tx, 'screening_hit', by),
-  judgeTwo: (tx, author, approver) => judgeDeciders(tx, 'screening_hit', author, approver),
+  judgeTwo: (tx, author, approver) => checkStaffDeciders(tx, 'screening_hit', author, approver),
   ...{ db, clock, facts: createFactQueue({ clock }), ...keys },
 })
 const customers = createCustomers({

@@ -7,7 +7,7 @@ import {
   createImportedPools,
   type ImportedPools,
   type ImportedPoolsDeps,
-  isImported,
+  isInImportedPool,
   type PoolLevel,
   quarantineIbans,
   allocateIban,
@@ -16,12 +16,12 @@ import {
   blockSize,
   numberBounds,
   composeIban,
-  inConfiguredOrder,
+  sortByConfiguredOrder,
   type Issuer,
   findIssuer,
-  issuersProblem,
+  findIssuersProblem,
 } from './rules.ts'
-import { type Cancellations, createStates, type States, type StatesDeps } from './states.ts'
+import { type Cancellations, createAccountStates, type AccountStates, type AccountStatesDeps } from './states.ts'
 import { createStatements, type Statements, type StatementsDeps } from './statements.ts'
 import * as store from './store.ts'
 import { createTransfers, type Transfers, type TransfersDeps } from './transfers.ts'
@@ -37,7 +37,7 @@ export type CustomerAccount = {
 }
 
 export type Accounts = Statements &
-  States &
+  AccountStates &
   Transfers & {
     /**
      * Issues the missing IBANs of a customer, one per configured country: all of them or none. Returns all its IBANs.
@@ -79,7 +79,7 @@ export type Accounts = Statements &
   }
 
 type AccountsDeps = StatementsDeps &
-  StatesDeps &
+  AccountStatesDeps &
   TransfersDeps &
   ImportedPoolsDeps & {
     readonly customers: Pick<Customers, 'find' | 'hold' | 'requireCapability'>
@@ -89,7 +89,7 @@ type AccountsDeps = StatementsDeps &
 async function takeAccountNumber(tx: Tx, partnerId: string, issuer: Issuer, now: Date): Promise<number> {
   const bounds = numberBounds(issuer)
   const take = async () => {
-    const taken = await store.takeNumber(tx, partnerId, issuer, bounds)
+    const taken = await store.allocateNumber(tx, partnerId, issuer, bounds)
     return taken && taken.block * blockSize + taken.number
   }
   const index = await take()
@@ -103,7 +103,7 @@ async function takeAccountNumber(tx: Tx, partnerId: string, issuer: Issuer, now:
   if (concurrent !== undefined) return concurrent
   if (nextBlock * blockSize >= bounds.endIndex)
     throw new Refusal('iban_pool_exhausted', `No account number is left in ${issuer.country}.`)
-  await store.takeBlock(tx, partnerId, issuer, nextBlock, now)
+  await store.allocateBlock(tx, partnerId, issuer, nextBlock, now)
   return present(await take(), `no number in new block ${nextBlock} of ${issuer.country}`)
 }
 
@@ -145,12 +145,12 @@ function createIssueIbans({ clock, issuers, poolCountries }: IssuingDeps) {
 export function createAccounts(deps: AccountsDeps): Accounts {
   const { clock, db, customers, issuers, poolCountries } = deps
   const countries = issuingCountriesOf(deps)
-  const problem = issuersProblem(issuers)
+  const problem = findIssuersProblem(issuers)
   assert(problem === undefined, `issuers: ${problem}`)
   const issueMissing = createIssueIbans(deps)
 
   const toAccount = (customer: Customer, rows: readonly store.IbanRow[]): CustomerAccount | undefined => {
-    const [first, ...rest] = inConfiguredOrder(countries, rows).map((row) => ({
+    const [first, ...rest] = sortByConfiguredOrder(countries, rows).map((row) => ({
       ...row,
       bic: row.bic ?? findIssuer(issuers, row.iban)?.bic ?? null,
     }))
@@ -191,7 +191,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     erase: store.eraseIbans,
     isOurs: async (tx, iban) =>
       findIssuer(issuers, iban) !== undefined ||
-      (poolCountries.some((country) => iban.startsWith(country)) && (await isImported(tx, iban))),
+      (poolCountries.some((country) => iban.startsWith(country)) && (await isInImportedPool(tx, iban))),
     ownIbans: {
       mayHave: (iban) =>
         findIssuer(issuers, iban) !== undefined || poolCountries.some((country) => iban.startsWith(country)),
@@ -203,7 +203,7 @@ export function createAccounts(deps: AccountsDeps): Accounts {
     holderIn: (partnerId, iban) => store.findHolder(db, partnerId, iban),
     ...createStatements(deps),
     ...createTransfers(deps),
-    ...createStates({
+    ...createAccountStates({
       ...deps,
       closeIbans: (tx, partnerId, ibans) => quarantineIbans(tx, partnerId, ibans, clock.now()),
     }),
@@ -230,7 +230,7 @@ export const accountJobs = ({
 }): readonly Job[] => [
   defineJob({
     name: 'accounts.cancellations',
-    due: store.cancellationsDue,
+    due: store.nextCancellationDue,
     run: cancellations.step,
     age: { queue: 'cancellations', since: cancellations.oldestBlock },
   }),

@@ -2,7 +2,7 @@
 import { integer, refuseSetting, type Settings } from '../kernel/index.ts'
 import { ibanCountries } from '../rails/index.ts'
 
-export { defaultIssuers, isSandboxIssuer, type Issuer, issuersProblem, overlapProblem } from './rules.ts'
+export { defaultIssuers, isSandboxIssuer, type Issuer, findIssuersProblem, findIssuerOverlap } from './rules.ts'
 
 const ibansMax = 1_000_000_000
 

@@ -1,6 +1,6 @@
 /** Past balances and statements of a partner and of one customer. The ledger reads them by checkpoints. */
 import type { QueryOf } from '@partner-payments/wire'
-import { type Cursors, notFound, type Page, readTime } from '../kernel/api/index.ts'
+import { type Cursors, notFound, type Page, parseTime } from '../kernel/api/index.ts'
 import {
   assert,
   type Clock,
@@ -28,8 +28,8 @@ import type { Customers } from '../parties/customers/index.ts'
 /** `partyId`: the party whose money moved, as a customer's guid or the partner's id. */
 export type StatementEntry = StatementLine & { readonly currency: Currency }
 /** `own`: the partner's share of a segregated balance. Undefined for a past time. */
-export type ModalBalance = Balance & Pick<BalanceMode, 'segregated' | 'own'>
-export type BalancesAt<T> = { readonly asOf: Date; readonly balances: readonly T[] }
+export type BalanceWithMode = Balance & Pick<BalanceMode, 'segregated' | 'own'>
+export type DatedBalances<T> = { readonly asOf: Date; readonly balances: readonly T[] }
 
 export type DailyBalances = {
   readonly currency: Currency
@@ -39,7 +39,7 @@ export type DailyBalances = {
 
 export type Statements = {
   /** Reads the partner's balances just before a time, one per currency that existed then. Default: now. */
-  readonly balances: (partnerId: string, query: QueryOf<'listAccounts'>) => Promise<BalancesAt<ModalBalance>>
+  readonly balances: (partnerId: string, query: QueryOf<'listAccounts'>) => Promise<DatedBalances<BalanceWithMode>>
   /**
    * Reads the available amounts at the end of each of the last days (UTC), and the current ones for today. One item per
    * currency.
@@ -56,7 +56,7 @@ export type Statements = {
     partnerId: string,
     customerRef: string,
     query: QueryOf<'listCustomerBalances'>,
-  ) => Promise<BalancesAt<PartySum>>
+  ) => Promise<DatedBalances<PartySum>>
   /**
    * Lists the entries of a customer, newest first. Refuses: not_found (the customer, the currency), validation_failed
    * (cursor).
@@ -84,7 +84,7 @@ type PeriodQuery = QueryOf<'listAccountEntries'>
  * the system clock, not the clock of the service.
  */
 function readMoment({ at }: QueryOf<'listAccounts'>): Date | undefined {
-  const moment = at === undefined ? undefined : readTime(at)
+  const moment = at === undefined ? undefined : parseTime(at)
   return moment !== undefined && moment > idTime(newId()) ? undefined : moment
 }
 
@@ -170,7 +170,7 @@ type StatementSubject = Pick<StatementRequest, 'partnerId' | 'name' | 'currency'
 function createPages({ db, cursors, ledger }: StatementsDeps) {
   return async (subject: StatementSubject, query: PeriodQuery): Promise<Page<StatementEntry>> => {
     const { partnerId, currency, partyId = '' } = subject
-    const [from, until] = [query.from, query.to].map((time) => (time === undefined ? undefined : readTime(time)))
+    const [from, until] = [query.from, query.to].map((time) => (time === undefined ? undefined : parseTime(time)))
     const bounds = [from, until].map((time) => time?.toISOString() ?? '').join(' ')
     const list = `entries:${partnerId}:${currency}:${partyId}:${bounds}`
     const { limit, afterId } = cursors.read(list, query)

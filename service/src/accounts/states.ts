@@ -13,7 +13,7 @@ import * as store from './store.ts'
 /** A balance, or the account of a customer by its guid or service id. */
 export type AccountRef = { readonly currency: Currency } | { readonly customerRef: string }
 
-export type States = {
+export type AccountStates = {
   /**
    * Changes the state of an account and records who did it, when and why. Undefined: the account already has the state.
    * Payments that were checked against the previous state cannot commit afterwards. A block inserts a row of payouts to
@@ -40,7 +40,7 @@ export type States = {
   readonly notActive: (tx: Tx, partnerId: string) => Promise<readonly store.StateChange[]>
 }
 
-export type StatesDeps = {
+export type AccountStatesDeps = {
   readonly db: Database
   readonly clock: Clock
   readonly cursors: Cursors
@@ -53,7 +53,14 @@ type ClosedIbans = {
   readonly closeIbans: (tx: Tx, partnerId: string, ibans: readonly string[]) => Promise<void>
 }
 
-export function createStates({ db, clock, cursors, customers, ledger, closeIbans }: StatesDeps & ClosedIbans): States {
+export function createAccountStates({
+  db,
+  clock,
+  cursors,
+  customers,
+  ledger,
+  closeIbans,
+}: AccountStatesDeps & ClosedIbans): AccountStates {
   /** Locks the customer before the balances, as every payment does. */
   const setCustomerState = async (tx: Tx, partnerId: string, id: string, state: AccountState) => {
     const before = await customers.setAccountState(tx, partnerId, id, state)
@@ -102,10 +109,10 @@ export function createStates({ db, clock, cursors, customers, ledger, closeIbans
       const customerId = ref === undefined ? null : await customers.resolveId(db, partnerId, ref)
       if (customerId === undefined) return cursors.page(list, request, [])
       const of = { customerId, currency }
-      const rows = await store.stateChanges(db, partnerId, of, request.afterId, request.limit + 1)
+      const rows = await store.listStateChanges(db, partnerId, of, request.afterId, request.limit + 1)
       return cursors.page(list, request, rows)
     },
-    notActive: store.accountsNotActive,
+    notActive: store.listInactiveAccounts,
   }
 }
 
@@ -197,7 +204,7 @@ export function createCancellations(deps: CancellationsDeps): Cancellations {
   return {
     step: async () => {
       const now = clock.now()
-      const due = await store.partnerWithCancellation(db, now)
+      const due = await store.findPartnerWithCancellation(db, now)
       if (due === undefined) return 0
       const { partnerId } = due
       const page = await work(partnerId, (tx) => store.lockDueCancellation(tx, partnerId, now))

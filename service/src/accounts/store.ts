@@ -96,13 +96,13 @@ export async function lockCustomerAccount(tx: Tx, partnerId: string, customerId:
  * Takes the next number from the partner's oldest block that is in the range and has numbers left. Undefined: no block
  * has a number left, or a concurrent call took the last number while this call waited.
  */
-export function takeNumber(
+export function allocateNumber(
   tx: Tx,
   partnerId: string,
   { country, bankCode }: NumberPool,
   { blockSize, firstBlock, endIndex }: NumberBounds,
 ): Promise<{ readonly block: number; readonly number: number } | undefined> {
-  return tx.row<{ block: number; number: number }>(sql`/* accounts.takeNumber */
+  return tx.row<{ block: number; number: number }>(sql`/* accounts.allocateNumber */
     update accounts.iban_blocks set next_number = next_number + 1
     where partner_id = ${partnerId} and country = ${country} and bank_code = ${bankCode} and block = (
       select block from accounts.iban_blocks
@@ -132,16 +132,16 @@ export async function lockPool(
 }
 
 /** Assigns the pool's next block to the partner. The caller holds the lock of the pool. */
-export async function takeBlock(
+export async function allocateBlock(
   tx: Tx,
   partnerId: string,
   { country, bankCode }: NumberPool,
   block: number,
   now: Date,
 ): Promise<void> {
-  await tx.run(sql`/* accounts.takeBlock */
+  await tx.run(sql`/* accounts.allocateBlock */
     update accounts.iban_pools set next_block = ${block + 1} where country = ${country} and bank_code = ${bankCode}`)
-  await tx.run(sql`/* accounts.takeBlock */
+  await tx.run(sql`/* accounts.allocateBlock */
     insert into accounts.iban_blocks (partner_id, country, bank_code, block, next_number, created_at)
     values (${partnerId}, ${country}, ${bankCode}, ${block}, 0, ${now})`)
 }
@@ -209,21 +209,21 @@ export async function hasCancellation(tx: Tx, partnerId: string, account: Blocke
 }
 
 /** Finds the partner with the oldest due cancellation. */
-export function partnerWithCancellation(tx: Tx, now: Date): Promise<{ readonly partnerId: string } | undefined> {
+export function findPartnerWithCancellation(tx: Tx, now: Date): Promise<{ readonly partnerId: string } | undefined> {
   return tx.row(
     dueWork(
       'finds a partner with payouts of a blocked account to cancel, without a lock, by an index of those',
-      (whose) => sql`/* accounts.partnerWithCancellation */
+      (whose) => sql`/* accounts.findPartnerWithCancellation */
       select partner_id from accounts.cancellations where due_at <= ${now} and ${whose()} order by due_at limit 1`,
     ),
   )
 }
 
 /** Creates the statement that reads when the next cancellation is due. */
-export const cancellationsDue = (after: Date): Sql =>
+export const nextCancellationDue = (after: Date): Sql =>
   dueWork(
     'reads when the payouts of a blocked account are due to be cancelled',
-    (whose) => sql`/* accounts.cancellationsDue */
+    (whose) => sql`/* accounts.nextCancellationDue */
       select due_at from accounts.cancellations where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
@@ -342,7 +342,7 @@ export async function insertImport(tx: Tx, row: ImportRow): Promise<void> {
       ${row.importedAt}, ${row.importedBy})`)
 }
 
-export type KnownIban = {
+export type PooledIban = {
   readonly iban: string
   readonly pool: string
   readonly importId: string
@@ -350,11 +350,11 @@ export type KnownIban = {
 }
 
 /** Finds which of these IBANs are in a pool, in any state. */
-export function findKnownIbans(tx: Tx, ibans: readonly string[]): Promise<readonly KnownIban[]> {
-  return tx.rows<KnownIban>(
+export function findPooledIbans(tx: Tx, ibans: readonly string[]): Promise<readonly PooledIban[]> {
+  return tx.rows<PooledIban>(
     acrossPartners(
       'refuses an IBAN that a pool of another partner has, by an index',
-      sql`/* accounts.findKnownIbans */
+      sql`/* accounts.findPooledIbans */
         select iban, pool, import_id, line from accounts.imported_ibans where iban = any(${ibans}::text[])`,
     ),
   )
@@ -393,7 +393,7 @@ export async function insertImported(tx: Tx, rows: readonly ImportedIban[]): Pro
  * Assigns the next free IBAN of a country to a partner: from the first pool by name, the oldest import first. Skips
  * IBANs that other transactions are assigning. Undefined: none is left.
  */
-export function takeImported(
+export function allocateImportedIban(
   tx: Tx,
   ownerId: string,
   country: string,
@@ -401,7 +401,7 @@ export function takeImported(
   now: Date,
 ): Promise<{ readonly iban: string; readonly bic: string | null } | undefined> {
   return tx.row<{ readonly iban: string; readonly bic: string | null }>(
-    unprepared(sql`/* accounts.takeImported */
+    unprepared(sql`/* accounts.allocateImportedIban */
       update accounts.imported_ibans set given_at = ${now}, given_to = ${partnerId}
       where partner_id = ${ownerId} and iban = (
         select iban from accounts.imported_ibans
@@ -412,14 +412,14 @@ export function takeImported(
 }
 
 /** Quarantines IBANs of a closed account: they are never assigned again, and are counted separately. */
-export async function quarantineRows(
+export async function quarantineImportedIbans(
   tx: Tx,
   ownerId: string,
   partnerId: string,
   ibans: readonly string[],
   now: Date,
 ): Promise<void> {
-  await tx.run(sql`/* accounts.quarantineRows */
+  await tx.run(sql`/* accounts.quarantineImportedIbans */
     update accounts.imported_ibans set quarantined_at = ${now}
     where partner_id = ${ownerId} and iban = any(${ibans}::text[]) and given_to = ${partnerId} and quarantined_at is null`)
 }
@@ -458,11 +458,11 @@ export async function markWithdrawn(
 export type PoolLevelRow = PoolRow & { readonly free: number; readonly givenLately: number }
 
 /** Counts the free and recently assigned IBANs of each pool that is not withdrawn, by indexes. */
-export function poolLevels(tx: Tx, since: Date): Promise<readonly PoolLevelRow[]> {
+export function listPoolLevels(tx: Tx, since: Date): Promise<readonly PoolLevelRow[]> {
   return tx.rows<PoolLevelRow>(
     acrossPartners(
       'counts what is free in each pool, for metrics, by the index of the free ones',
-      unprepared(sql`/* accounts.poolLevels */
+      unprepared(sql`/* accounts.listPoolLevels */
         select pool.partner_id, pool.name, pool.country, pool.currency, pool.connector, pool.created_at, pool.withdrawn_at,
           (select count(*)::integer from accounts.imported_ibans as free
             where free.partner_id = pool.partner_id and free.country = pool.country and free.pool = pool.name
@@ -556,14 +556,14 @@ export async function insertStateChange(
 }
 
 /** Lists state changes, newest first. `beforeId` is the cursor. Null fields of `of`: all accounts. */
-export function stateChanges(
+export function listStateChanges(
   tx: Tx,
   partnerId: string,
   of: { readonly customerId: string | null; readonly currency: string | null },
   beforeId: string | null,
   rowsMax: number,
 ): Promise<readonly StateChange[]> {
-  return tx.rows<StateChange>(sql`/* accounts.stateChanges */
+  return tx.rows<StateChange>(sql`/* accounts.listStateChanges */
     select ${columns} from accounts.state_changes where partner_id = ${partnerId}
     ${of.customerId === null ? noSql : sql`and customer_id = ${of.customerId}`}
     ${of.currency === null ? noSql : sql`and currency = ${of.currency}`}
@@ -572,8 +572,8 @@ export function stateChanges(
 }
 
 /** Lists the last change of each account that is not active: the last by a command, and the last by screening. */
-export function accountsNotActive(tx: Tx, partnerId: string): Promise<readonly StateChange[]> {
-  return tx.rows<StateChange>(sql`/* accounts.accountsNotActive */
+export function listInactiveAccounts(tx: Tx, partnerId: string): Promise<readonly StateChange[]> {
+  return tx.rows<StateChange>(sql`/* accounts.listInactiveAccounts */
     select ${columns} from (
       select distinct on (currency, customer_id, cause) ${columns} from accounts.state_changes where partner_id = ${partnerId}
       order by currency, customer_id, cause, id desc) as latest

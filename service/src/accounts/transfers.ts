@@ -3,10 +3,10 @@
  * once without a bank: two completed transactions and one ledger entry.
  */
 import type { BodyOf } from '@partner-payments/wire'
-import { type Caller, readAmount, readCurrency, Refusal, refuseInvalid } from '../kernel/api/index.ts'
+import { type Caller, parseAmount, parseCurrency, Refusal, refuseInvalid } from '../kernel/api/index.ts'
 import { type Clock, type Currency, type Minor, newId, partnerKey, present } from '../kernel/index.ts'
 import {
-  balanceStateIn,
+  getBalanceState,
   blocksInbound,
   blocksOutbound,
   type Entry,
@@ -71,13 +71,13 @@ export function createTransfers(deps: TransfersDeps): Transfers {
   return {
     transfer: (partnerId, body, maker, outerTx) =>
       inTransaction(db, outerTx, async (tx) => {
-        const currency = readCurrency(body.currency)
-        const amount = readAmount(body.amount, currency)
+        const currency = parseCurrency(body.currency)
+        const amount = parseAmount(body.amount, currency)
         const { from, to } = await holdAll(tx, partnerId, body)
         const movement = { partnerId, currency, debit: 'balance', credit: transfersAccount } as const
         // Read before the customers, because the balances count the changes of their states.
         const accounts = await ledger.accountsOf(tx, [movement])
-        const state = balanceStateIn(accounts, partnerId, currency)
+        const state = getBalanceState(accounts, partnerId, currency)
         if (blocksOutbound(state) || blocksInbound(state)) throw refuseBlocked()
         // Gates do not stop an operator who corrects a balance.
         if (maker !== undefined) await requireOpen(deps, tx, partnerId, { from, to, amount, currency })

@@ -6,7 +6,7 @@ import { deliveryJobs, endpointStatistics, renderEndpointAlert, statisticsJob } 
 import { defineJob, type Job } from '../postgres/jobs/index.ts'
 import { type Clock, dayMs, hourMs, type Log, minuteMs, present, secondMs, type Tracing } from '../kernel/index.ts'
 import { createCheckpoints } from '../ledger/index.ts'
-import { folderTransport, mailJob, readMailbox, smtpTransport } from '../mail/index.ts'
+import { folderTransport, mailJob, parseMailbox, smtpTransport } from '../mail/index.ts'
 import { inboxJobs, renderInboxMail } from '../inbox/index.ts'
 import { accountJobs, renderMonitorMail } from '../accounts/index.ts'
 import { beneficiaryJobs } from '../parties/beneficiaries/index.ts'
@@ -286,7 +286,7 @@ const mailTemplates = {
 }
 
 function mailParts({ config, mailboxFolder }: { readonly config: Config; readonly mailboxFolder: string }) {
-  const sender = present(readMailbox(config.MAIL_FROM), 'no mailbox in MAIL_FROM, which the configuration checks')
+  const sender = present(parseMailbox(config.MAIL_FROM), 'no mailbox in MAIL_FROM, which the configuration checks')
   return {
     transport: config.SMTP_URL === undefined ? folderTransport(mailboxFolder) : smtpTransport(config.SMTP_URL),
     // A name in MAIL_FROM has precedence.

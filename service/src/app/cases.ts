@@ -16,7 +16,7 @@ import type { Clock, Log } from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { Deposits } from '../deposits/index.ts'
 import type { Monitoring } from '../monitoring/index.ts'
-import { requireDecider, judgeDeciders } from '../people/staff/index.ts'
+import { requireDecider, checkStaffDeciders } from '../people/staff/index.ts'
 import type { Database } from '../postgres/index.ts'
 import type { BooksAccount } from '../rails/index.ts'
 import { createReconciliation, type Reconciliation } from '../cases/reconciliation/index.ts'
@@ -64,7 +64,7 @@ export function composeDecisions(deps: Deps): CaseDecisions {
   const returns = createReturns({ db, clock, ledger, record: cases.record, ended: deps.checkout.returnEnded })
   const refusal = createCaseRefusal(deps.monitoring)
   const effects = { ...createCaseEffects({ ...deps, books }), refusal, sendBack: returns.start }
-  const decisions = createDecisions({ clock, ledger, facts, effects, requireDecider, judgeTwo: judgeDeciders })
+  const decisions = createDecisions({ clock, ledger, facts, effects, requireDecider, judgeTwo: checkStaffDeciders })
   const inLedger = createLedgerLookup({ ...deps, returns })
   const candidates = createCandidateSources(deps)
   const reconciliation = createReconciliation({ ...deps, accounts, books, decisions, inLedger, candidates })

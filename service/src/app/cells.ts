@@ -9,8 +9,8 @@ import {
   defaultIssuers,
   isSandboxIssuer,
   type Issuer,
-  issuersProblem,
-  overlapProblem,
+  findIssuersProblem,
+  findIssuerOverlap,
 } from '../accounts/settings.ts'
 
 export type { Issuer } from '../accounts/settings.ts'
@@ -42,10 +42,10 @@ function readIssuers(value: string | undefined, mode: 'sandbox' | 'production'):
   const cells = new Set(issuers.map(({ cell }) => cell))
   if (cells.size > 1 && cells.has(undefined)) refuseSetting('must name a cell in every entry or in none')
   for (const cell of cells) {
-    const problem = issuersProblem(issuers.filter((issuer) => issuer.cell === cell))
+    const problem = findIssuersProblem(issuers.filter((issuer) => issuer.cell === cell))
     if (problem !== undefined) refuseSetting(`is wrong: ${problem}`)
   }
-  const overlap = overlapProblem(issuers)
+  const overlap = findIssuerOverlap(issuers)
   if (overlap !== undefined) refuseSetting(`is wrong: ${overlap}`)
   const invented = issuers.find(isSandboxIssuer)
   if (mode === 'production' && invented)

@@ -20,7 +20,7 @@ import { sealedEarlierNames, sealedHits } from '../screening/index.ts'
 import { sealedLinkTokens, sealedPaymentLinkTokens } from '../checkout/index.ts'
 import { sealedChanges, sealedKyc, sealedNameKeys } from '../parties/customers/index.ts'
 import { sealedIdentities } from '../parties/identity-checks/index.ts'
-import { sealedClientSecrets, sealedUploads, sealedWaitingSecrets } from '../people/users/index.ts'
+import { sealedClientSecrets, sealedUploads, sealedPendingSecrets } from '../people/users/index.ts'
 import { sealedWebhookSecrets } from '../webhooks/index.ts'
 import { composeModules, type Modules } from './modules.ts'
 
@@ -72,7 +72,7 @@ export const sealedColumns = [
   sealedEarlierNames,
   sealedAuditKeys,
   sealedClientSecrets,
-  sealedWaitingSecrets,
+  sealedPendingSecrets,
   sealedForms,
   sealedUploads,
   sealedTotpSecrets,

@@ -7,7 +7,7 @@ import { dirname, join, resolve } from 'node:path'
 import { brandingSettings } from '../branding/settings.ts'
 import { cellSettings, type Issuer, selectIssuers } from './cells.ts'
 import { evmSettings } from '../chains/evm/settings.ts'
-import { bankProblem, isoSettings, readJsonOrFile, readSettingFile } from '../banks/files/settings.ts'
+import { checkBankFolders, isoSettings, readJsonOrFile, readSettingFile } from '../banks/files/settings.ts'
 import { sandboxSettings } from '../banks/sandbox/settings.ts'
 import { deliverySettings } from '../webhooks/settings.ts'
 import { checkoutSettings } from '../checkout/settings.ts'
@@ -336,7 +336,7 @@ export function readRouterConfig(env: Environment = process.env): RouterConfig {
 const opsPortOf = ({ PORT, OPS_PORT }: Raw): number => (OPS_PORT >= 0 ? OPS_PORT : PORT === 0 ? 0 : PORT + 1)
 
 /** Settings whose sandbox default simulates an external bank, market, scheme, provider or receiver. */
-export const standIns: readonly string[] = [
+export const simulationSettings: readonly string[] = [
   'IBAN_ISSUERS',
   'IDENTITY_PROVIDER',
   'SIMULATIONS',
@@ -348,7 +348,7 @@ export const standIns: readonly string[] = [
 
 /** Returns the mode whose default applies to a setting that is not set. */
 const modeOfDefault = (name: string, mode: Mode, env: Environment): Mode =>
-  env['SANDBOX_DEFAULTS'] === 'production' && !standIns.includes(name) ? 'production' : mode
+  env['SANDBOX_DEFAULTS'] === 'production' && !simulationSettings.includes(name) ? 'production' : mode
 
 function readSettings(given: NonNullable<ReadOptions['given']>, env: Environment): Raw {
   const modeText = env['MODE'] || undefined
@@ -427,7 +427,7 @@ export const usedIsoBanks = ({
 
 function refuseUnusableFolders(config: Pick<Raw, 'ISO20022_BANKS' | 'RAIL' | 'RAIL_RULES'>): void {
   for (const bank of usedIsoBanks(config)) {
-    const problem = bankProblem(bank)
+    const problem = checkBankFolders(bank)
     if (problem !== undefined) throw new ConfigError(`ISO20022_BANKS: ${problem}`)
   }
 }
@@ -511,7 +511,7 @@ function makeFolder(path: string): void {
 }
 
 /** Returns every setting for the log, secrets as `[set]`. */
-export function printConfig(config: Config): Readonly<Record<string, unknown>> {
+export function redactConfig(config: Config): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     (Object.entries(settings) as [keyof Config, Setting<unknown>][]).map(([name, { secret }]) => [
       name,

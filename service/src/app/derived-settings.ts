@@ -1,7 +1,7 @@
 /** Derives the settings of modules from the configuration. */
 import { bulkPayouts } from '@partner-payments/wire'
 import type { Setting } from '../kernel/index.ts'
-import { type Config, type RouterConfig, settings, standIns } from './config.ts'
+import { type Config, type RouterConfig, settings, simulationSettings } from './config.ts'
 import type { Brand } from '../branding/index.ts'
 import { type BankSimulator, sandboxConnectorId } from '../rails/index.ts'
 
@@ -139,7 +139,7 @@ export function differingDefaults(): readonly DifferingDefault[] {
       shown(setting.read(undefined, 'production')),
     ]
     const { default: inWords, description } = setting
-    const isStandIn = standIns.includes(name)
+    const isStandIn = simulationSettings.includes(name)
     return sandbox === production ? [] : [{ name, sandbox, production, inWords, description, isStandIn }]
   })
 }

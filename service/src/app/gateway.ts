@@ -34,7 +34,7 @@ import { transactionsRoutes } from '../transactions/index.ts'
 import { guestLinksRoutes, membersRoutes, serviceAccountsRoutes, usersRoutes } from '../people/users/index.ts'
 import { walletsRoutes } from '../chains/wallets/index.ts'
 import { webhooksRoutes } from '../webhooks/api/index.ts'
-import { awayFromPartners, createCheckoutSite, createConsoleSite, createPageHosts } from '../pages/index.ts'
+import { hideFromPartnerHosts, createCheckoutSite, createConsoleSite, createPageHosts } from '../pages/index.ts'
 import { createRequestRecorder } from '../requests/index.ts'
 
 export type GatewayForm = 'standalone' | 'gateway' | 'api'
@@ -90,7 +90,7 @@ export async function composeGateway(deps: BackgroundDeps, modules: Modules, for
     sites: [
       createIdentityWebhookSite({ checks: modules.identityChecks, provider: modules.identityProvider, clock }),
       await createCheckoutSite({ checkout, clock, sandbox, brand, hosts }),
-      awayFromPartners(
+      hideFromPartnerHosts(
         await createConsoleSite({
           ...modules,
           access: {

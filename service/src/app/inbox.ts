@@ -11,7 +11,7 @@ import type { Payouts, PayoutRow, WaitingApproval } from '../payouts/index.ts'
 import type { Recalls } from '../payouts/recalls/index.ts'
 import type { StandingOrders } from '../payouts/standing-orders/index.ts'
 import { createStaffChanges, staffAccounts } from '../people/staff/index.ts'
-import { type Members, team } from '../people/users/index.ts'
+import { type Members, listTeam } from '../people/users/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type { Screening } from '../screening/index.ts'
 
@@ -37,7 +37,7 @@ export function composeInbox(deps: Deps): Inbox {
   const { config, access, screening } = deps
   return createInbox({
     ...deps,
-    teamOf: (tx, partnerId) => team(tx, partnerId, teamMax),
+    teamOf: (tx, partnerId) => listTeam(tx, partnerId, teamMax),
     staffOf: staffAccounts,
     operatorId: operatorPartnerId,
     addOperator: access.addOperator,

@@ -1,5 +1,5 @@
 /** Composes everything below the gateway and the workers: ledger, connectors, modules, webhook engine. For `compose.ts` and tests. */
-import { createAccess, type Access, type OnExpiring } from '../access/index.ts'
+import { createAccess, type Access, type ExpiryListener } from '../access/index.ts'
 import { createAudit } from '../audit/index.ts'
 import { type Config, usedIsoBanks } from './config.ts'
 import { composeDecisions } from './cases.ts'
@@ -32,7 +32,7 @@ import { type Observability } from '../edge/observability/index.ts'
 import {
   createScreener,
   createScreening,
-  type HeldParty,
+  type ScreenedParty,
   partnerParty,
   type Subject,
   type SubjectName,
@@ -49,7 +49,7 @@ import {
   type Connector,
   createConnectorHealth,
   internalConnectorId,
-  lastListedDay,
+  lastDayOnStatement,
   type PayerData,
 } from '../rails/index.ts'
 import { createConfiguredRates } from '../rates/index.ts'
@@ -68,7 +68,7 @@ import {
   createPayoutLife,
   createPayouts,
   type PayoutsDeps,
-  waitingPayouts,
+  unstartedPayoutIds,
   payoutsOfHit,
   subjectOfPayout,
 } from '../payouts/index.ts'
@@ -78,9 +78,9 @@ import { createDecisionStatistics } from '../reports/decisions/index.ts'
 import {
   createStaffChanges,
   requireDecider,
-  canTurnRules,
-  judgeDeciders,
-  createStaffJudge,
+  canToggleRules,
+  checkStaffDeciders,
+  createCheckTwoStaff,
 } from '../people/staff/index.ts'
 import { createScheduledPayouts, createStandingOrders } from '../payouts/standing-orders/index.ts'
 import { createSimulations } from '../simulations/index.ts'
@@ -92,7 +92,7 @@ import {
   createImpersonationNotice,
   createSavedViews,
   createUploads,
-  createMayPay,
+  createPayoutRightCheck,
   createServiceAccounts,
   createUsers,
   memberIdsAfter,
@@ -103,8 +103,8 @@ import { createSignIn } from '../people/sign-in/index.ts'
 import { composeIdentity, composeMembers, composeProofs, composeStaff } from './people.ts'
 import { composePersonalData } from './personal-data.ts'
 import { createSafeguarding, type Safeguarding, type SafeguardingDeps } from '../reports/safeguarding/index.ts'
-import { createHoldReader, createWaiting } from './waiting.ts'
-import { composeTokens, ownersOfAccounts } from './wallets.ts'
+import { createHoldReader, createStaffQueue } from './waiting.ts'
+import { composeTokenPayments, createOwnerReader } from './wallets.ts'
 
 type ModulesDeps = {
   readonly config: Config
@@ -133,7 +133,7 @@ export function composeModules(deps: ModulesDeps) {
   const inboxOf = (): Inbox => inbox
   const delivery = composeDelivery(deps, core, inboxOf)
   const payments = composePayments(deps, core, delivery)
-  const waiting = createWaiting({ ...deps, ...core, ...payments, changes: createStaffChanges(deps) })
+  const waiting = createStaffQueue({ ...deps, ...core, ...payments, changes: createStaffChanges(deps) })
   const inbox = composeInbox({ ...deps, ...core, ...delivery, ...payments, mail: core.mailQueue })
   return {
     ...core,
@@ -159,7 +159,7 @@ function composeCore(deps: ModulesDeps) {
   const facts = createFactQueue({ clock })
   const access = createAccess({ db, clock, sealer, onNamed, onExpiring: expiringFact(facts) })
   const holds: MoneyHolds = async (tx, parties) => {
-    const keysOf = ({ partnerId, partyId: id }: MoneyOwner): readonly HeldParty[] => [
+    const keysOf = ({ partnerId, partyId: id }: MoneyOwner): readonly ScreenedParty[] => [
       partnerParty(partnerId, id),
       ...(id === partnerId ? [] : [{ partnerId, kind: 'customer' as const, id }]),
     ]
@@ -171,7 +171,7 @@ function composeCore(deps: ModulesDeps) {
   const screening = createScreening({
     ...{ db, clock, sealer, facts, textNames: config.SCREENED_TEXTS === 'names' },
     requireDecider: (tx, by) => requireDecider(tx, 'screening_hit', by),
-    judgeTwo: (tx, author, approver) => judgeDeciders(tx, 'screening_hit', author, approver),
+    judgeTwo: (tx, author, approver) => checkStaffDeciders(tx, 'screening_hit', author, approver),
     onFrozen: (tx, frozen) => recordFreeze({ clock, ledger }, tx, frozen),
     peps: {
       hits: config.PEP_HITS,
@@ -213,7 +213,7 @@ const keyLeadMs = 14 * dayMs
 
 const expiringFact =
   (facts: FactQueue) =>
-  (tx: Tx, { partnerId, serviceAccountId: subject, expiresAt }: Parameters<OnExpiring>[1]): void => {
+  (tx: Tx, { partnerId, serviceAccountId: subject, expiresAt }: Parameters<ExpiryListener>[1]): void => {
     const occasion = `${subject} ${Math.floor(expiresAt.getTime() / secondMs)}`
     facts.append(tx, [{ partnerId, type: 'key.expires', subject, occasion, dueAt: after(expiresAt, -keyLeadMs) }])
   }
@@ -282,7 +282,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
     beneficiaries.travelRuleParty(tx, partnerId, id)
   const { converter } = core.rates
   const chosen = { partyOf, converter, chooseConnector: deps.chooseConnector }
-  const tokens = composeTokens({ ...core, config, db, clock, log, ...chosen })
+  const tokens = composeTokenPayments({ ...core, config, db, clock, log, ...chosen })
   const { chains, chooseConnector, refusedAddress, wallets } = tokens
   const connectorHealth = createConnectorHealth({ clock })
   const banksDeps = { db, clock, log, operatorId: operatorPartnerId, health: connectorHealth }
@@ -309,7 +309,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   const { ownIbans } = accounts
   const monitoring = createMonitoring({
     ...shared,
-    judgeTwo: createStaffJudge(canTurnRules),
+    judgeTwo: createCheckTwoStaff(canToggleRules),
     partnerIds: core.access.partnerIds,
     clockDifferenceMsMax: config.REPORT_CLOCK_DIFFERENCE_MS,
   })
@@ -318,7 +318,7 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
       ...shared,
       log,
       monitoring,
-      mayPay: createMayPay(core.access, core.screening),
+      mayPay: createPayoutRightCheck(core.access, core.screening),
       proofsMissing: wallets.ownership.findMissing,
       beneficiaries,
       quotes: fx,
@@ -334,8 +334,8 @@ function composePayments(deps: ModulesDeps, core: Core, { users }: ReturnType<ty
   )
   const { payoutLife, payouts } = outgoing
   const cancelPayout = (partnerId: string, id: string) => payoutLife.cancel(partnerId, id, 'operator')
-  const cancellations = createCancellations({ db, clock, log, waitingPayouts, cancelPayout })
-  const ownersOf = ownersOfAccounts(accounts, wallets)
+  const cancellations = createCancellations({ db, clock, log, waitingPayouts: unstartedPayoutIds, cancelPayout })
+  const ownersOf = createOwnerReader(accounts, wallets)
   const refunds = createPaymentRefunds({ ...shared, ...outgoing })
   const proofsMissing = wallets.ownership.findMissing
   const late = createLateOffers({ ...shared, choiceDays: config.CHECKOUT_CHOICE_DAYS })
@@ -569,7 +569,7 @@ function composeSafeguarding(deps: SafeguardingParts): Safeguarding {
     partnerIds: access.partnerIds,
     addOperator: access.addOperator,
     dueOn: ({ connector, currency }, day) =>
-      lastListedDay(day, { closedDays: closedDays.get(connector) ?? new Set() }, currency),
+      lastDayOnStatement(day, { closedDays: closedDays.get(connector) ?? new Set() }, currency),
     internalConnector: internalConnectorId,
     // Until noon of the next day.
     waitMs: dayMs / 2,

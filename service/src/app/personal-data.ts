@@ -2,7 +2,7 @@
 import { ownJsonExactly } from '@partner-payments/wire'
 import type { Access } from '../access/index.ts'
 import type { Audit } from '../audit/index.ts'
-import { keptCases } from '../cases/index.ts'
+import { retainedCases } from '../cases/index.ts'
 import type { Idempotency, CreatedResource } from '../idempotency/index.ts'
 import { type Clock, isUuid, nilId, type Sealer } from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
@@ -13,14 +13,14 @@ import { type Checkout, toSession } from '../checkout/index.ts'
 import {
   createCustomerExports,
   createErasures,
-  createKeptRecords,
+  createRecordRetention,
   type CustomerExports,
   type Erasures,
   type Customers,
   type ExportLine,
   type ExportSection,
   type ModuleErasures,
-  type KeptRecords,
+  type RecordRetention,
   pagesBehind,
   pagesOfList,
   toChange,
@@ -35,7 +35,7 @@ import { createIdentityErasure, type IdentityChecks, toVerification } from '../p
 import type { Reports } from '../reports/index.ts'
 import { eraseNotes, keptAssignments, keptNotes } from '../people/staff/index.ts'
 import { eraseUploads } from '../people/users/index.ts'
-import { keptOrders, type StandingOrders } from '../payouts/standing-orders/index.ts'
+import { retainedOrders, type StandingOrders } from '../payouts/standing-orders/index.ts'
 import { toTransaction, type Transactions } from '../transactions/index.ts'
 import { toOwnershipProof, toWallet, type Wallets } from '../chains/wallets/index.ts'
 import type { Database, RetainedTable, Tx } from '../postgres/index.ts'
@@ -72,7 +72,7 @@ type Deps = {
 type PersonalData = {
   readonly exports: CustomerExports
   readonly erasures: Erasures
-  readonly keptRecords: KeptRecords
+  readonly keptRecords: RecordRetention
 }
 
 export function composePersonalData(deps: Deps): PersonalData {
@@ -80,7 +80,7 @@ export function composePersonalData(deps: Deps): PersonalData {
   return {
     exports: createCustomerExports({ ...deps, sections }),
     erasures: createErasures({ ...deps, held: heldByModules(deps) }),
-    keptRecords: createKeptRecords({ ...deps, places: keptTables, partnerIds: deps.access.partnerIds }),
+    keptRecords: createRecordRetention({ ...deps, places: keptTables, partnerIds: deps.access.partnerIds }),
   }
 }
 
@@ -210,7 +210,7 @@ function heldByModules(deps: Deps): ModuleErasures {
   const { accounts, beneficiaries, checkout, reports, screening, transactions, wallets } = deps
   const verifications = createIdentityErasure(deps)
   return {
-    pendingOf: transactions.erasure.pendingOf,
+    pendingOf: transactions.erasure.pendingReferences,
     lastPaymentAt: transactions.erasure.lastPaymentAt,
     holdsOf: (tx, partnerId, customerId) => readHolds(deps, tx, partnerId, customerId),
     forgetEmail: checkout.forgetEmail,
@@ -306,10 +306,10 @@ async function readHolds(deps: Deps, tx: Tx, partnerId: string, customerId: stri
 
 const keptTables: readonly RetainedTable[] = [
   keptVerifications,
-  keptCases,
+  retainedCases,
   keptAlerts,
   keptBulks,
-  keptOrders,
+  retainedOrders,
   keptIsoEntries,
   keptAssignments,
   keptNotes,

@@ -25,7 +25,7 @@ export type StartedComponent = {
 
 /** The form of the gateway in each role that answers requests. */
 export const gatewayForms = { serve: 'standalone', gateway: 'gateway', api: 'api' } as const
-export const answersRequests = (role: string): role is keyof typeof gatewayForms => Object.hasOwn(gatewayForms, role)
+export const isRequestRole = (role: string): role is keyof typeof gatewayForms => Object.hasOwn(gatewayForms, role)
 
 /** The time after which the process ends even if a component still hangs. The next start recovers as after a kill. */
 const stopTimeoutMs = 45_000
@@ -52,7 +52,7 @@ export function createStop(started: StartedComponent[], log: Log): () => Promise
  * Drains the components that answer requests, and waits for `delayMs`: a load balancer reads `/readyz` before they
  * close their ports. Resolves at once if no component answers requests.
  */
-export async function drainParts(started: readonly StartedComponent[], delayMs: number): Promise<void> {
+export async function drainComponents(started: readonly StartedComponent[], delayMs: number): Promise<void> {
   const draining = started.filter(({ drain }) => drain !== undefined)
   for (const { drain } of draining) drain?.()
   if (draining.length > 0) await pause(delayMs)

@@ -4,7 +4,7 @@ import { requestLimits } from './derived-settings.ts'
 import { createRouter } from '../edge/gateway/index.ts'
 import { type Log, systemClock } from '../kernel/index.ts'
 import { createRouterObservability } from '../edge/observability/index.ts'
-import { drainParts, listenForOperations, listenOrExplain, type StartedComponent } from './process.ts'
+import { drainComponents, listenForOperations, listenOrExplain, type StartedComponent } from './process.ts'
 
 type RouterParts = { readonly log: Log; readonly started: StartedComponent[]; readonly stop: () => Promise<void> }
 
@@ -28,7 +28,7 @@ export async function startRouter(config: RouterConfig, { log, started, stop }: 
   log.info({ role: 'router', port, opsPort }, 'listening')
   return async () => {
     observability.drain()
-    await drainParts(started, config.STOP_DELAY_MS)
+    await drainComponents(started, config.STOP_DELAY_MS)
     await stop()
   }
 }

@@ -8,7 +8,7 @@ import type { Access } from '../access/index.ts'
 import type { Accounts } from '../accounts/index.ts'
 import type { Monitoring } from '../monitoring/index.ts'
 import type { Customers, CustomerReview } from '../parties/customers/index.ts'
-import { type Deposits, holdOfDeposit, lacksOwnership } from '../deposits/index.ts'
+import { type Deposits, holdOfDeposit, lacksOwnershipProof } from '../deposits/index.ts'
 import { instructionIdOf, type PayoutAges, payoutsDue } from '../payouts/index.ts'
 import type { Recalls } from '../payouts/recalls/index.ts'
 import {
@@ -17,7 +17,7 @@ import {
   type StaffChanges,
   type QueueItemKey,
   queueItemName,
-  type WaitingThing,
+  type WaitingItem,
 } from '../people/staff/index.ts'
 import { type Hold, type FindHold, holds, holdsOfCases } from '../transactions/index.ts'
 import type { ConnectorStatus } from '../pages/index.ts'
@@ -43,17 +43,17 @@ type Deps = {
   readonly isoBanks: { readonly shown: BankFiles }
 }
 
-export type Waiting = WaitingChecks & {
+export type StaffQueue = WaitingChecks & {
   /** Lists the oldest entries of each kind, at most 100 of a kind. */
-  readonly look: () => Promise<readonly WaitingThing[]>
+  readonly look: () => Promise<readonly WaitingItem[]>
   /** Explains why these entries wait now. Omits entries that no longer wait. */
-  readonly of: (keys: readonly QueueItemKey[]) => Promise<readonly WaitingThing[]>
+  readonly of: (keys: readonly QueueItemKey[]) => Promise<readonly WaitingItem[]>
   readonly connectors: () => Promise<readonly ConnectorStatus[]>
 }
 
 const rowsMax = 100
 
-export function createWaiting(deps: Deps): Waiting {
+export function createStaffQueue(deps: Deps): StaffQueue {
   const { db, access, changes, customers, deposits, payoutAges, recalls, screening } = deps
   const of = createReasonReader(deps)
   return {
@@ -106,7 +106,7 @@ export function createHoldReader({ db, cases, deposits, payoutAges, recalls }: H
       const of = await ofCases(partnerId, [deposit.id])
       if (deposit.status !== 'Screening' || of?.kind !== 'payerData') return holdOfDeposit(deposit) ?? of
       const [check] = await deposits.payers.checksOf(db, [{ partnerId, id: deposit.id }])
-      return { kind: lacksOwnership(check) ? 'walletOwnership' : 'payerData', by: check?.answerBy ?? null }
+      return { kind: lacksOwnershipProof(check) ? 'walletOwnership' : 'payerData', by: check?.answerBy ?? null }
     }
     const found = category === 'Withdrawal' ? await payoutAges.holdOfTransaction(transaction) : undefined
     if (found === undefined || found.hold !== undefined) return found?.hold
@@ -149,7 +149,7 @@ const hitEntry = ({ partnerId, id: subject, source, score, openedAt: since, prop
     detail: source,
     score,
     ...(proposal === null || proposedBy === null ? {} : { proposal: { outcome: proposal, by: proposedBy } }),
-  }) satisfies WaitingThing
+  }) satisfies WaitingItem
 
 const payoutReasons = { held: 'payoutHeld', unknown: 'payoutUnknown', stands: 'payoutStands' } as const
 type FoundPayout = Awaited<ReturnType<PayoutAges['waitingOf']>>[number]
@@ -158,7 +158,7 @@ type FoundPayout = Awaited<ReturnType<PayoutAges['waitingOf']>>[number]
 async function withRules(
   { db, monitoring, cases }: Pick<Deps, 'db' | 'monitoring' | 'cases'>,
   found: readonly FoundPayout[],
-): Promise<readonly WaitingThing[]> {
+): Promise<readonly WaitingItem[]> {
   const byRule = new Set<string>()
   const held = found.filter(({ why }) => why === 'held')
   for (const [partnerId, own] of Map.groupBy(held, (payout) => payout.partnerId)) {
@@ -185,7 +185,7 @@ const depositEntry = ({
   since,
   status: detail,
 }: UnfinishedEntry & { readonly why: keyof typeof depositReasons }) =>
-  ({ partnerId, kind: 'deposit', subject, why: depositReasons[why], since, detail }) satisfies WaitingThing
+  ({ partnerId, kind: 'deposit', subject, why: depositReasons[why], since, detail }) satisfies WaitingItem
 
 const recallReasons = { unsent: 'recallUnsent', overdue: 'recallOverdue' } as const
 /** Formats a waiting recall. Its subject is the payout, because staff examine both together. */
@@ -196,28 +196,28 @@ const recallEntry = ({
   since,
   connector: detail,
 }: Awaited<ReturnType<Recalls['waiting']>>[number]) =>
-  ({ partnerId, kind: 'payout', subject, why: recallReasons[why], since, detail }) satisfies WaitingThing
+  ({ partnerId, kind: 'payout', subject, why: recallReasons[why], since, detail }) satisfies WaitingItem
 
 /** Formats a waiting change. Changes do not belong to a partner. */
 const changeEntry = ({ id: subject, proposedAt: since, command: detail }: StaffChange) =>
-  ({ partnerId: operatorPartnerId, kind: 'change', subject, why: 'changeWaits', since, detail }) satisfies WaitingThing
+  ({ partnerId: operatorPartnerId, kind: 'change', subject, why: 'changeWaits', since, detail }) satisfies WaitingItem
 
 const reviewEntry = ({ partnerId, customerId: subject, dueOn, risk: detail }: CustomerReview) => {
   const since = new Date(`${dueOn}T00:00:00Z`)
-  return { partnerId, kind: 'review', subject, why: 'reviewOverdue', since, detail } satisfies WaitingThing
+  return { partnerId, kind: 'review', subject, why: 'reviewOverdue', since, detail } satisfies WaitingItem
 }
 
 /** Far more than the changes of 72 hours, after which a change expires. */
 const changesMax = 1000
 
 /** Creates `of`, with one statement per partner and kind. */
-function createReasonReader(deps: Deps): Waiting['of'] {
+function createReasonReader(deps: Deps): StaffQueue['of'] {
   const { db, changes, customers, deposits, payoutAges, recalls, screening } = deps
   const ofPartner = async (
     partnerId: string,
     kind: QueueItemKey['kind'],
     ids: readonly string[],
-  ): Promise<readonly WaitingThing[]> => {
+  ): Promise<readonly WaitingItem[]> => {
     if (kind === 'hit') return (await screening.filterOpen(partnerId, ids)).map(hitEntry)
     if (kind === 'deposit') return (await deposits.waitingOf(partnerId, ids)).map(depositEntry)
     if (kind === 'payout')
@@ -227,7 +227,7 @@ function createReasonReader(deps: Deps): Waiting['of'] {
       ]
     if (kind === 'review') return (await customers.reviews.overdueOf(db, partnerId, ids)).map(reviewEntry)
     if (partnerId !== operatorPartnerId) return []
-    const found: readonly WaitingThing[] =
+    const found: readonly WaitingItem[] =
       kind === 'change'
         ? (await changes.waiting(db, changesMax)).map(changeEntry)
         : kind === 'pool'
@@ -236,7 +236,7 @@ function createReasonReader(deps: Deps): Waiting['of'] {
     return found.filter(({ subject }) => ids.includes(subject))
   }
   return async (keys) => {
-    const found: WaitingThing[] = []
+    const found: WaitingItem[] = []
     const groups = Map.groupBy(keys, ({ partnerId, kind }) => `${partnerId} ${kind}`)
     for (const group of groups.values()) {
       const [first] = group
@@ -248,7 +248,7 @@ function createReasonReader(deps: Deps): Waiting['of'] {
   }
 }
 
-const lowPools = async ({ accounts }: Deps): Promise<readonly WaitingThing[]> =>
+const lowPools = async ({ accounts }: Deps): Promise<readonly WaitingItem[]> =>
   (await accounts.pools.levels())
     .filter(({ isLow }) => isLow)
     .map(({ pool, currency, free }) => ({
@@ -261,8 +261,8 @@ const failuresMin = 5
 /** The age at which queues and files cause alerts. */
 const waitsMsMax = 5 * minuteMs
 
-async function failingConnectors(deps: Deps): Promise<readonly WaitingThing[]> {
-  const found: WaitingThing[] = []
+async function failingConnectors(deps: Deps): Promise<readonly WaitingItem[]> {
+  const found: WaitingItem[] = []
   for (const connector of deps.connectors) {
     const { trouble: detail, troubleSince: since } = firstTrouble(
       deps.connectorHealth.connectorState(connector.id),

@@ -11,15 +11,15 @@ import { createWallets, type Wallets } from '../chains/wallets/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import {
   type ChainKeys,
-  chainFallback,
+  chooseDefaultChainConnector,
   chainNetworks,
   type Chains,
   createChainKeys,
   createChains,
-  createRefusedAddress,
+  createCheckAddress,
   deniedAddresses,
   deriveWalletAddress,
-  messageSigner,
+  recoverMessageSigner,
   parseProofAbove,
   sumReceived,
   type TravelParties,
@@ -27,12 +27,12 @@ import {
 import { type ChooseConnector, createChooseConnector, type Instruction } from '../rails/index.ts'
 import type { Rates } from '../rates/index.ts'
 
-export type Tokens = {
+export type TokenPayments = {
   readonly chains: Chains
   readonly chainKeys: ChainKeys
   readonly wallets: Wallets
   readonly chooseConnector: ChooseConnector
-  readonly refusedAddress: ReturnType<typeof createRefusedAddress>
+  readonly refusedAddress: ReturnType<typeof createCheckAddress>
 }
 
 type Deps = {
@@ -50,7 +50,7 @@ type Deps = {
   readonly partyOf: Beneficiaries['travelRuleParty']
 }
 
-export function composeTokens(deps: Deps): Tokens {
+export function composeTokenPayments(deps: Deps): TokenPayments {
   const { config, db, clock, log, sealer, cursors, customers } = deps
   const given = { chains: config.EVM_CHAINS, sandbox: config.MODE === 'sandbox' }
   const networks = chainNetworks(given)
@@ -59,7 +59,7 @@ export function composeTokens(deps: Deps): Tokens {
   const fallback = config.RAIL === 'none' ? null : config.RAIL
   const chooseConnector =
     deps.chooseConnector ??
-    createChooseConnector(config.RAIL_RULES, fallback, (currency) => chainFallback(networks, currency))
+    createChooseConnector(config.RAIL_RULES, fallback, (currency) => chooseDefaultChainConnector(networks, currency))
   const wallets = createWallets({
     db,
     clock,
@@ -71,7 +71,7 @@ export function composeTokens(deps: Deps): Tokens {
     deriveAddress: deriveWalletAddress,
     sumReceived,
     partnerName: deps.access.partnerName,
-    recoverSigner: messageSigner,
+    recoverSigner: recoverMessageSigner,
     proofAbove: parseProofAbove(config.WALLET_PROOF_ABOVE),
     converter: deps.converter,
   })
@@ -89,7 +89,7 @@ export function composeTokens(deps: Deps): Tokens {
     partiesOf: createPartiesOf(deps),
     blockMs: config.SANDBOX_BANK_DELAY_MS,
   })
-  return { chains, chainKeys, wallets, chooseConnector, refusedAddress: createRefusedAddress(networks, denied) }
+  return { chains, chainKeys, wallets, chooseConnector, refusedAddress: createCheckAddress(networks, denied) }
 }
 
 /** Reads the payer and the payee for the travel rule. */
@@ -113,7 +113,7 @@ const createPartiesOf =
   }
 
 /** Reads the owners of accounts, which are IBANs or wallet addresses. */
-export const ownersOfAccounts =
+export const createOwnerReader =
   (accounts: Pick<Accounts, 'ownersOf'>, wallets: Pick<Wallets, 'findOwners'>) =>
   async (tx: Tx, given: readonly string[]) => {
     const isAddress = (account: string) => account.startsWith('0x')

@@ -15,7 +15,7 @@ import {
   findApprovalFaults,
   findProofFaults,
   leafHash,
-  pathOf,
+  inclusionPath,
   payeeDigest,
   merkleRoot,
   type SignedApproval,
@@ -84,7 +84,7 @@ suite('log', async () => {
       assert.equal(
         new Set(
           leaves.map((_, at) =>
-            pathOf(leaves, at)
+            inclusionPath(leaves, at)
               .map((hash) => Buffer.from(hash).toString('hex'))
               .join(),
           ),

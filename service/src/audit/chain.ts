@@ -20,7 +20,7 @@ export type ChainDeps = {
 }
 
 /** Number of records in a subtree, whose root is stored. */
-export const subtreeRecords = 1_024
+export const recordsPerSubtree = 1_024
 
 /** A period that one head signs. It begins at a multiple of its length since 1970: a day at midnight UTC. */
 type SignedPeriod = { readonly from: Date; readonly to: Date }
@@ -42,8 +42,8 @@ export function createChainStep(deps: ChainDeps): () => Promise<number> {
     const end = firstIdOf(after(await oldestTransactionStart(db), -deps.clockDifferenceMsMax))
     const periodStart = firstIdOf(findPeriod(end, headPeriodMs).from)
     // One statement finds the few of a thousand partners with work.
-    const toVisit = new Set(await store.partnersBehind(db, { before: end, periodStart }))
-    const begun = new Set(await store.chainedPartners(db))
+    const toVisit = new Set(await store.listPartnersWithWork(db, { before: end, periodStart }))
+    const begun = new Set(await store.listChainedPartners(db))
     const partnerIds = await deps.partnerIds(db)
     const others = partnerIds.filter((id) => !begun.has(id))
     const size = db.sharded ? 1 : partnersPerLookMax
@@ -65,7 +65,7 @@ export function createChainStep(deps: ChainDeps): () => Promise<number> {
 
 /** Creates the chains of partners that have records. Returns their number. */
 async function beginChains(db: Database, partnerIds: readonly string[], end: string): Promise<number> {
-  const logged = await store.withRecords(db, partnerIds, end)
+  const logged = await store.listPartnersWithRecords(db, partnerIds, end)
   for (const partnerId of logged) await store.createChain(db, partnerId, chainStart)
   return logged.length
 }
@@ -86,7 +86,7 @@ async function advanceChain(
   end: string,
 ): Promise<boolean> {
   const behind = { after: chain.recordId, before: end }
-  const { ids, leaves } = await store.leavesBehind(tx, partnerId, behind, store.recordsPerLinkMax)
+  const { ids, leaves } = await store.readUnchainedLeaves(tx, partnerId, behind, store.recordsPerLinkMax)
   const first = chain.sequence > chain.headSequence ? chain.recordId : ids[0]
   if (first === undefined) return false
   const period = findPeriod(first, deps.headPeriodMs)
@@ -135,7 +135,7 @@ async function closePeriod(
   { from: start, to: end }: SignedPeriod,
 ): Promise<void> {
   const range = { from: firstIdOf(start), before: firstIdOf(end) }
-  const late = await store.unlinkedRecords(tx, partnerId, range, store.recordsPerLinkMax)
+  const late = await store.listUnlinkedRecords(tx, partnerId, range, store.recordsPerLinkMax)
   if (late.length > 0) {
     deps.log.warn({ partnerId, from: start, records: late.length }, 'late audit records: check the clocks')
     // Each late record has a link of its own, by which it is found: its id lies within a stretch that was chained
@@ -149,9 +149,9 @@ async function closePeriod(
   const firstSequence = chain.headSequence + 1n
   const lastSequence = chain.sequence
   const subtrees: Uint8Array[] = []
-  for (let from = firstSequence; from <= lastSequence; from += BigInt(subtreeRecords)) {
-    const until = from + BigInt(subtreeRecords) - 1n
-    const leaves = await store.leavesBetween(tx, partnerId, from, until < lastSequence ? until : lastSequence)
+  for (let from = firstSequence; from <= lastSequence; from += BigInt(recordsPerSubtree)) {
+    const until = from + BigInt(recordsPerSubtree) - 1n
+    const leaves = await store.listLeaves(tx, partnerId, from, until < lastSequence ? until : lastSequence)
     subtrees.push(merkleRoot(leaves))
   }
   const [previous] = await store.listHeads(tx, partnerId, null, 1)

@@ -4,7 +4,7 @@ import {
   type AuditStatementContent,
   type OperationId,
   ownJson,
-  pathOf,
+  inclusionPath,
   type RecordKind,
   CustomerRef,
   operationIds,
@@ -16,7 +16,7 @@ import {
   type Caller,
   type Cursors,
   type Page,
-  readTime,
+  parseTime,
   type AllHandlers,
   type OperationAnswer,
   type OperationCall,
@@ -24,7 +24,7 @@ import {
 import { type Clock, firstIdOf, newId, nilId, type Sealer } from '../kernel/index.ts'
 import { toAct, type RecordedAction, normalizeId } from './rules.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import { signAsPartner, signBy, subtreeRecords } from './chain.ts'
+import { signAsPartner, signBy, recordsPerSubtree } from './chain.ts'
 import * as store from './store.ts'
 
 export type AuditActor = {
@@ -202,9 +202,9 @@ export function createAudit(deps: AuditDeps): Audit {
     list: async (partnerId, { createdFrom, createdTo, kind, actorId, action, subject, ...query }) => {
       const list = `audit:${partnerId}`
       const request = cursors.read(list, query)
-      const end = createdTo === undefined ? null : firstIdOf(readTime(createdTo))
+      const end = createdTo === undefined ? null : firstIdOf(parseTime(createdTo))
       const before = request.afterId !== null && (end === null || request.afterId < end) ? request.afterId : end
-      const from = createdFrom === undefined ? nilId : firstIdOf(readTime(createdFrom))
+      const from = createdFrom === undefined ? nilId : firstIdOf(parseTime(createdFrom))
       const filter = {
         ...{ kind: kind ?? null, actorId: actorId ?? null, action: action ?? null },
         thing: subject === undefined ? null : normalizeId(subject),
@@ -241,14 +241,14 @@ const toHead = ({ content, signature, publicKey }: Pick<store.SignedHead, 'conte
 
 async function prove(deps: AuditDeps, partnerId: string, reference: string, recordIds: readonly string[]) {
   const { db } = deps
-  const rows = recordIds.length === 0 ? [] : await store.placesOfRecords(db, partnerId, recordIds)
+  const rows = recordIds.length === 0 ? [] : await store.readSequencedRecords(db, partnerId, recordIds)
   const heads: store.SignedHead[] = []
   const records: AuditProof['records'][number][] = []
   for (const { content, sequence } of rows) {
     if (sequence === null) continue
     let at = heads.findIndex((head) => head.firstSequence <= sequence && sequence <= head.lastSequence)
     if (at < 0) {
-      const head = await store.headOver(db, partnerId, sequence)
+      const head = await store.findCoveringHead(db, partnerId, sequence)
       if (head === undefined) continue
       at = heads.push(head) - 1
     }
@@ -279,13 +279,13 @@ async function signStatement(
 async function merklePath(db: Database, partnerId: string, head: store.SignedHead, sequence: bigint) {
   const { firstSequence, lastSequence } = head
   const position = Number(sequence - firstSequence)
-  const subtree = Math.floor(position / subtreeRecords)
-  const from = firstSequence + BigInt(subtree * subtreeRecords)
-  const until = from + BigInt(subtreeRecords) - 1n
-  const leaves = await store.leavesBetween(db, partnerId, from, until < lastSequence ? until : lastSequence)
-  const roots = await store.subtreesOf(db, partnerId, firstSequence)
-  const low = pathOf(leaves, position % subtreeRecords)
-  const high = pathOf(
+  const subtree = Math.floor(position / recordsPerSubtree)
+  const from = firstSequence + BigInt(subtree * recordsPerSubtree)
+  const until = from + BigInt(recordsPerSubtree) - 1n
+  const leaves = await store.listLeaves(db, partnerId, from, until < lastSequence ? until : lastSequence)
+  const roots = await store.listSubtrees(db, partnerId, firstSequence)
+  const low = inclusionPath(leaves, position % recordsPerSubtree)
+  const high = inclusionPath(
     roots.map(({ hash }) => hash),
     subtree,
   )

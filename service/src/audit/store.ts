@@ -145,9 +145,13 @@ export function creationRecord(tx: Tx, partnerId: string, thing: string): Promis
  * Returns those of the given partners that have a record before an id. The list is not empty; on a sharded database it
  * has exactly one partner.
  */
-export async function withRecords(tx: Tx, partnerIds: readonly string[], before: string): Promise<readonly string[]> {
+export async function listPartnersWithRecords(
+  tx: Tx,
+  partnerIds: readonly string[],
+  before: string,
+): Promise<readonly string[]> {
   const rows = await tx.rows<{ partnerId: string }>(
-    unprepared(sql`/* audit.withRecords */
+    unprepared(sql`/* audit.listPartnersWithRecords */
       select given.owner_id as partner_id from unnest(${[...partnerIds]}::uuid[]) as given (owner_id)
       where (select record.id from audit.records as record
         where record.partner_id = given.owner_id and ${ofOnePartner(partnerIds, sql`record.partner_id`)}
@@ -161,14 +165,14 @@ export async function withRecords(tx: Tx, partnerIds: readonly string[], before:
  * Returns the oldest records after an id and before another, in order: their ids, and their concatenated leaves.
  * PostgreSQL computes the leaves (`leafOf` of wire), so that no content is sent.
  */
-export async function leavesBehind(
+export async function readUnchainedLeaves(
   tx: Tx,
   partnerId: string,
   { after, before }: { readonly after: string; readonly before: string },
   rowsMax: number,
 ): Promise<{ readonly ids: readonly string[]; readonly leaves: Buffer }> {
   const row = await tx.row<{ ids: readonly string[] | null; leaves: Buffer | null }>(
-    unprepared(sql`/* audit.leavesBehind */
+    unprepared(sql`/* audit.readUnchainedLeaves */
       select array_agg(id order by id) as ids, string_agg(leaf, ''::bytea order by id) as leaves from (
         select id, sha256('\\x00'::bytea || convert_to(content, 'UTF8')) as leaf from audit.records
         where partner_id = ${partnerId} and id > ${after} and id < ${before} order by id limit ${rowsMax}) as behind`),
@@ -177,14 +181,14 @@ export async function leavesBehind(
 }
 
 /** Lists records in a range of ids that no link contains, because they appeared after the loop had passed their ids. */
-export function unlinkedRecords(
+export function listUnlinkedRecords(
   tx: Tx,
   partnerId: string,
   { from, before }: { readonly from: string; readonly before: string },
   rowsMax: number,
 ): Promise<readonly RecordRow[]> {
   return tx.rows(
-    unprepared(sql`/* audit.unlinkedRecords */
+    unprepared(sql`/* audit.listUnlinkedRecords */
       select partner_id, id, content from audit.records as record
       where partner_id = ${partnerId} and id >= ${from} and id < ${before} and not exists (
         select 1 from (
@@ -219,10 +223,10 @@ export function readChain(tx: Tx, partnerId: string): Promise<ChainRow | undefin
     select sequence, record_id, hash, head_sequence from audit.chains where partner_id = ${partnerId}`)
 }
 
-export async function chainedPartners(tx: Tx): Promise<readonly string[]> {
+export async function listChainedPartners(tx: Tx): Promise<readonly string[]> {
   const rows = await tx.rows<{ partnerId: string }>(
     dueWork('finds partners without a chain', (whose) =>
-      unprepared(sql`/* audit.chainedPartners */ select partner_id from audit.chains where ${whose()}`),
+      unprepared(sql`/* audit.listChainedPartners */ select partner_id from audit.chains where ${whose()}`),
     ),
   )
   return rows.map(({ partnerId }) => partnerId)
@@ -232,13 +236,13 @@ export async function chainedPartners(tx: Tx): Promise<readonly string[]> {
  * Finds partners with records to chain or a period to sign, whose chain ends before `periodStart`. The subquery with a
  * limit forces one index lookup for each partner.
  */
-export async function partnersBehind(
+export async function listPartnersWithWork(
   tx: Tx,
   { before, periodStart }: { readonly before: string; readonly periodStart: string },
 ): Promise<readonly string[]> {
   const rows = await tx.rows<{ partnerId: string }>(
     dueWork('finds the audit logs with records to chain or a day to sign', (whose) =>
-      unprepared(sql`/* audit.partnersBehind */
+      unprepared(sql`/* audit.listPartnersWithWork */
         select chain.partner_id from audit.chains as chain
         where ${whose(sql`chain.partner_id`)} and (
           chain.sequence > chain.head_sequence and chain.record_id < ${periodStart}
@@ -304,23 +308,18 @@ export function insertLink(tx: Tx, partnerId: string, { sequence, hash, ids, lea
 }
 
 /** Lists links by the sequence of their last record, in order. */
-export function linksBetween(tx: Tx, partnerId: string, first: bigint, last: bigint): Promise<readonly LinkRow[]> {
+export function listLinks(tx: Tx, partnerId: string, first: bigint, last: bigint): Promise<readonly LinkRow[]> {
   return tx.rows(
-    unprepared(sql`/* audit.linksBetween */
+    unprepared(sql`/* audit.listLinks */
       select sequence, hash, coalesce(record_ids, array[record_id]) as ids, leaf as leaves from audit.links
       where partner_id = ${partnerId} and sequence between ${first} and ${last} order by sequence`),
   )
 }
 
 /** Reads the leaves of a range of sequences, in order. */
-export async function leavesBetween(
-  tx: Tx,
-  partnerId: string,
-  first: bigint,
-  last: bigint,
-): Promise<readonly Buffer[]> {
+export async function listLeaves(tx: Tx, partnerId: string, first: bigint, last: bigint): Promise<readonly Buffer[]> {
   const rows = await tx.rows<{ sequence: bigint; records: number; leaves: Buffer }>(
-    unprepared(sql`/* audit.leavesBetween */
+    unprepared(sql`/* audit.listLeaves */
       select sequence, records, leaf as leaves from audit.links
       where partner_id = ${partnerId} and sequence between ${first} and ${last + BigInt(recordsPerLinkMax)}
         and sequence - records < ${last} order by sequence`),
@@ -339,13 +338,13 @@ export async function leavesBetween(
  * Reads records with their sequences in the chain. Null: not chained yet. The link of a record ends with it, or is the
  * next link with more than one record, because late records are chained alone.
  */
-export function placesOfRecords(
+export function readSequencedRecords(
   tx: Tx,
   partnerId: string,
   ids: readonly string[],
 ): Promise<readonly { readonly content: string; readonly sequence: bigint | null }[]> {
   return tx.rows(
-    unprepared(sql`/* audit.placesOfRecords */
+    unprepared(sql`/* audit.readSequencedRecords */
       select content, coalesce(
         (select sequence from audit.links where partner_id = ${partnerId} and record_id = record.id),
         (select sequence - records + array_position(record_ids, record.id) from (
@@ -390,8 +389,8 @@ export function listHeads(
   )
 }
 
-export function headOver(tx: Tx, partnerId: string, sequence: bigint): Promise<SignedHead | undefined> {
-  return tx.row(sql`/* audit.headOver */
+export function findCoveringHead(tx: Tx, partnerId: string, sequence: bigint): Promise<SignedHead | undefined> {
+  return tx.row(sql`/* audit.findCoveringHead */
     select head.partner_id, first_sequence, last_sequence, content, signature, key_id, public_key
     from audit.heads as head join audit.keys as signing
       on signing.partner_id = ${partnerId} and signing.id = head.key_id
@@ -415,12 +414,12 @@ export function insertSubtrees(tx: Tx, rows: readonly SubtreeRow[]): void {
     insert into audit.subtrees (partner_id, first_sequence, position, hash) ${newSubtrees(tx, rows)}`)
 }
 
-export function subtreesOf(
+export function listSubtrees(
   tx: Tx,
   partnerId: string,
   firstSequence: bigint,
 ): Promise<readonly { readonly hash: Buffer }[]> {
-  return tx.rows(sql`/* audit.subtreesOf */
+  return tx.rows(sql`/* audit.listSubtrees */
     select hash from audit.subtrees where partner_id = ${partnerId} and first_sequence = ${firstSequence}
     order by position`)
 }

@@ -11,7 +11,7 @@ import {
 } from '@partner-payments/wire'
 import { idAfter, nilId } from '../kernel/index.ts'
 import type { Database } from '../postgres/index.ts'
-import { subtreeRecords } from './chain.ts'
+import { recordsPerSubtree } from './chain.ts'
 import * as store from './store.ts'
 
 export type VerificationResult = {
@@ -35,7 +35,7 @@ export async function verifyLog(db: Database, partnerId: string): Promise<Verifi
   const hashes = await verifyLinks(db, partnerId, chain, report)
   const heads = await verifyHeads(db, partnerId, chain, hashes, report)
   const before = chain === undefined ? nilId : idAfter(chain.recordId, 1)
-  for (const { id } of await store.unlinkedRecords(db, partnerId, { from: nilId, before }, faultsMax))
+  for (const { id } of await store.listUnlinkedRecords(db, partnerId, { from: nilId, before }, faultsMax))
     report(`The record ${id} is not in the chain.`)
   const last = heads.at(-1)
   const records = Number(chain?.sequence ?? 0n)
@@ -59,7 +59,7 @@ async function verifyLinks(
   let sequence = 0n
   const last = chain?.sequence ?? 0n
   while (sequence < last) {
-    const rows = await store.linksBetween(db, partnerId, sequence + 1n, sequence + rowsPerPageMax)
+    const rows = await store.listLinks(db, partnerId, sequence + 1n, sequence + rowsPerPageMax)
     if (rows.length === 0) break
     for (const row of rows) {
       const first = row.sequence - BigInt(row.ids.length - 1)
@@ -73,7 +73,7 @@ async function verifyLinks(
   if (sequence !== last || (chain !== undefined && !chain.hash.equals(hash)))
     report(`The chain ends at link ${sequence}, and its end was recorded at link ${last}.`)
   return async (at) => {
-    const [row] = await store.linksBetween(db, partnerId, at, at)
+    const [row] = await store.listLinks(db, partnerId, at, at)
     return row && Buffer.from(row.hash).toString('hex')
   }
 }
@@ -146,9 +146,9 @@ async function verifyHeads(
 
 async function computeRoot(db: Database, partnerId: string, first: bigint, last: bigint): Promise<string | undefined> {
   const roots: Uint8Array[] = []
-  for (let from = first; from <= last; from += BigInt(subtreeRecords)) {
-    const until = from + BigInt(subtreeRecords) - 1n
-    const leaves = await store.leavesBetween(db, partnerId, from, until < last ? until : last)
+  for (let from = first; from <= last; from += BigInt(recordsPerSubtree)) {
+    const until = from + BigInt(recordsPerSubtree) - 1n
+    const leaves = await store.listLeaves(db, partnerId, from, until < last ? until : last)
     if (leaves.length === 0) return undefined
     roots.push(merkleRoot(leaves))
   }

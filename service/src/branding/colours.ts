@@ -16,7 +16,7 @@ const derivedContrastMin = 6
  * `hardest`: the background with the least contrast to accents. `onAccent`: the colour of text on an accent. `towards`:
  * the colour that an accent is mixed with for more contrast.
  */
-export const backgrounds = {
+export const themeColours = {
   light: { hardest: '#eef0f4', surface: '#ffffff', onAccent: '#ffffff', towards: '#000000' },
   dark: { hardest: '#212834', surface: '#161b23', onAccent: '#0d1016', towards: '#ffffff' },
 } as const satisfies Readonly<Record<Theme, object>>
@@ -57,7 +57,7 @@ const mixSteps = 256
 
 /** Returns the colour itself, or the nearest mix with black or white that has the contrast. */
 export function nearestReadable(colour: Colour, theme: Theme, contrast = contrastMin): Colour {
-  const { hardest, towards } = backgrounds[theme]
+  const { hardest, towards } = themeColours[theme]
   for (let step = 0; step < mixSteps; step += 1) {
     const tried = mix(colour, towards, step / mixSteps)
     if (contrastRatio(tried, hardest) >= contrast) return tried
@@ -67,7 +67,7 @@ export function nearestReadable(colour: Colour, theme: Theme, contrast = contras
 
 /** Returns a problem that completes "The colour ...". Undefined: text in the colour is readable in the theme. */
 export function contrastProblem(colour: Colour, theme: Theme): string | undefined {
-  const { hardest } = backgrounds[theme]
+  const { hardest } = themeColours[theme]
   const contrast = contrastRatio(colour, hardest)
   if (contrast >= contrastMin) return undefined
   // Rounded down, because a contrast of 4.499 must not appear as 4.5.
@@ -82,26 +82,26 @@ export const darkAccent = (light: Colour): Colour => nearestReadable(light, 'dar
 
 /** Returns a tint of the surface on which the accent is readable. */
 function softAccent(accent: Colour, theme: Theme): Colour {
-  const { surface } = backgrounds[theme]
+  const { surface } = themeColours[theme]
   const tints = [0.12, 0.09, 0.06, 0.03].map((share) => mix(surface, accent, share))
   return tints.find((tint) => contrastRatio(accent, tint) >= contrastMin) ?? surface
 }
 
-export type Accent = { readonly light?: Colour | undefined; readonly dark?: Colour | undefined }
+export type AccentColours = { readonly light?: Colour | undefined; readonly dark?: Colour | undefined }
 
 /** Returns the accent of each theme, derived if it is not set. */
-export const themeAccents = ({ light = builtIn, dark = darkAccent(light) }: Accent) => ({ light, dark })
+export const themeAccents = ({ light = builtIn, dark = darkAccent(light) }: AccentColours) => ({ light, dark })
 
 /** Returns CSS that sets the accent in both themes. */
-export function accentCss(accent: Accent): string {
+export function accentCss(accent: AccentColours): string {
   const { light, dark } = themeAccents(accent)
   const pair = (name: string, of: (accent: Colour, theme: Theme) => Colour) =>
     `  --${name}: light-dark(${of(light, 'light')}, ${of(dark, 'dark')});\n`
-  const strong = (accent: Colour, theme: Theme) => mix(accent, backgrounds[theme].towards, 0.2)
+  const strong = (accent: Colour, theme: Theme) => mix(accent, themeColours[theme].towards, 0.2)
   return `:root {\n${[
     pair('accent', (colour) => colour),
     pair('accent-strong', strong),
     pair('accent-soft', softAccent),
-    pair('on-accent', (_accent, theme) => backgrounds[theme].onAccent),
+    pair('on-accent', (_accent, theme) => themeColours[theme].onAccent),
   ].join('')}}\n`
 }

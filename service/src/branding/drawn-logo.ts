@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { crc32, deflateSync, inflate } from 'node:zlib'
-import { chunksOf, pngSignature } from './logo.ts'
+import { readPngChunks, pngSignature } from './logo.ts'
 
 /** Size of the converted logo: three pixels per point of the logo in a document. */
 const drawnSize = { width: 450, height: 126 } as const
@@ -31,7 +31,7 @@ type Picture = {
 }
 
 /** Converts a PNG logo. Undefined: an SVG, or a PNG that is interlaced, damaged or of another depth. Documents then show the name. */
-export async function rasterizeLogo(logo: Uint8Array): Promise<Buffer | undefined> {
+export async function convertLogo(logo: Uint8Array): Promise<Buffer | undefined> {
   const picture = await decode(Buffer.from(logo))
   return picture && encode(await scale(picture))
 }
@@ -40,7 +40,7 @@ const inflated = promisify(inflate)
 
 async function decode(bytes: Buffer): Promise<Picture | undefined> {
   if (!bytes.subarray(0, pngSignature.length).equals(pngSignature)) return undefined
-  const chunks = [...chunksOf(bytes)]
+  const chunks = [...readPngChunks(bytes)]
   const dataOf = (name: string) => chunks.find((chunk) => chunk.name === name)?.data
   const head = dataOf('IHDR')
   if (head === undefined || head.length < 13) return undefined

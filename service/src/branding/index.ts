@@ -3,6 +3,6 @@
  * of at least 4.5 in both themes, and a logo runs and loads nothing.
  */
 export { accentCss, themeAccents, contrastProblem, readColour } from './colours.ts'
-export { logoDigest, rasterizeLogo } from './drawn-logo.ts'
+export { logoDigest, convertLogo } from './drawn-logo.ts'
 export { drawnPixelsMax, type Logo, readLogo } from './logo.ts'
 export type { Brand } from './settings.ts'

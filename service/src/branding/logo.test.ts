@@ -4,14 +4,14 @@ import { describe, test } from 'node:test'
 import { crc32, deflateSync, inflateSync } from 'node:zlib'
 import { readFileSync } from 'node:fs'
 import { png } from '../../../test/support/png.ts'
-import { chunksOf, logoBytesMax, readLogo } from './logo.ts'
-import { rasterizeLogo } from './drawn-logo.ts'
+import { readPngChunks, logoBytesMax, readLogo } from './logo.ts'
+import { convertLogo } from './drawn-logo.ts'
 import {
   accentCss,
   contrastRatio,
   contrastProblem,
   darkAccent,
-  backgrounds,
+  themeColours,
   nearestReadable,
   readColour,
 } from './colours.ts'
@@ -113,9 +113,9 @@ function pngOf({ width, type, rows }: PngShape, more: readonly Buffer[] = [], [d
 
 /** Decodes the size and the rows of pixels of a converted logo. */
 async function drawn(logo: Buffer) {
-  const bytes = await rasterizeLogo(logo)
+  const bytes = await convertLogo(logo)
   assert.ok(bytes, 'it can be drawn')
-  const chunks = [...chunksOf(bytes)]
+  const chunks = [...readPngChunks(bytes)]
   assert.deepEqual([chunks.every(({ isWhole }) => isWhole), chunks.at(-1)?.end], [true, bytes.length])
   const [head, data] = [chunks[0]?.data ?? Buffer.alloc(0), chunks[1]?.data ?? Buffer.alloc(0)]
   const [width, height] = [head.readUInt32BE(0), head.readUInt32BE(4)]
@@ -213,7 +213,7 @@ describe('logos converted for documents', () => {
       png(4, 4, { pixels: Buffer.from('no pixels') }),
       pngOf(made).subarray(0, 30),
     ])
-      assert.equal(await rasterizeLogo(bytes), undefined)
+      assert.equal(await convertLogo(bytes), undefined)
   })
 })
 
@@ -246,7 +246,7 @@ describe('contrast', () => {
     for (const theme of themes)
       for (const colour of colours) {
         const problem = contrastProblem(colour, theme)
-        const isReadable = contrastRatio(colour, backgrounds[theme].hardest) >= 4.5
+        const isReadable = contrastRatio(colour, themeColours[theme].hardest) >= 4.5
         assert.equal(problem === undefined, isReadable, colour)
         if (problem === undefined) continue
         refused += 1
@@ -254,7 +254,7 @@ describe('contrast', () => {
         assert.equal(contrastProblem(proposed, theme), undefined, `${colour}: ${proposed}`)
         assert.ok(Number(/contrast of ([\d.]+) /.exec(problem)?.[1]) < 4.5)
         // Of the least change: the proposed colour has hardly more contrast than is needed.
-        assert.ok(contrastRatio(proposed, backgrounds[theme].hardest) < 4.7, `${colour}: ${proposed}`)
+        assert.ok(contrastRatio(proposed, themeColours[theme].hardest) < 4.7, `${colour}: ${proposed}`)
       }
     assert.ok(refused > 300)
   })
@@ -281,9 +281,9 @@ describe('contrast', () => {
         const plain = (part: string) => new RegExp(`--${name}: (#[0-9a-f]{6});`).exec(part)?.[1]
         const [lightGround, darkGround] = [light || plain(lightPart), dark || plain(darkPart)]
         if (lightGround)
-          assert.ok(contrastRatio('#000000', lightGround) >= contrastRatio('#000000', backgrounds.light.hardest))
+          assert.ok(contrastRatio('#000000', lightGround) >= contrastRatio('#000000', themeColours.light.hardest))
         if (darkGround)
-          assert.ok(contrastRatio('#ffffff', darkGround) >= contrastRatio('#ffffff', backgrounds.dark.hardest))
+          assert.ok(contrastRatio('#ffffff', darkGround) >= contrastRatio('#ffffff', themeColours.dark.hardest))
       }
     }
   })

@@ -28,7 +28,7 @@ const chunkSumBytes = 4
 type Chunk = { readonly name: string; readonly data: Buffer; readonly isWhole: boolean; readonly end: number }
 
 /** Reads the chunks of a PNG up to its end or the first damaged chunk. */
-export function* chunksOf(bytes: Buffer): Generator<Chunk> {
+export function* readPngChunks(bytes: Buffer): Generator<Chunk> {
   let at = pngSignature.length
   while (at + chunkHeadBytes + chunkSumBytes <= bytes.length) {
     const dataAt = at + chunkHeadBytes
@@ -44,7 +44,7 @@ export function* chunksOf(bytes: Buffer): Generator<Chunk> {
 
 function pngProblem(bytes: Buffer, pixelsMax: number): string | undefined {
   const broken = 'is a damaged PNG file'
-  const chunks = [...chunksOf(bytes)]
+  const chunks = [...readPngChunks(bytes)]
   const [first, last] = [chunks[0], chunks.at(-1)]
   const heads = chunks.filter(({ name }) => name === 'IHDR')
   if (first?.name !== 'IHDR' || heads.length > 1 || first.data.length < 8) return broken

@@ -1,7 +1,7 @@
 /** The settings of the installation's own name, logo and colours. */
 import { readFileSync } from 'node:fs'
 import { refuseSetting, type Settings } from '../kernel/index.ts'
-import { type Accent, contrastProblem, readColour, type Theme } from './colours.ts'
+import { type AccentColours, contrastProblem, readColour, type Theme } from './colours.ts'
 import { type Logo, readLogo } from './logo.ts'
 
 const nameCharsMax = 40
@@ -64,5 +64,5 @@ export const brandingSettings = {
 export type Brand = {
   readonly name?: string | undefined
   readonly logo?: Logo | undefined
-  readonly accent?: Accent | undefined
+  readonly accent?: AccentColours | undefined
 }

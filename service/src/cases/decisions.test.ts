@@ -10,7 +10,7 @@ import { useModules } from '../../../test/support/fixture.ts'
 import { checkLedger } from '../../../test/model/ledger-audit.ts'
 import { until } from '../../../test/support/until.ts'
 import { processBankNotifications, sendDueReturns, submitDuePayouts } from '../banks/settlement/index.ts'
-import { caseActions, type CaseAction, keptCases, operatorPartnerId } from './index.ts'
+import { caseActions, type CaseAction, retainedCases, operatorPartnerId } from './index.ts'
 import type { ProposalRequest } from './decisions.ts'
 const service = await useModules()
 
@@ -432,6 +432,6 @@ test('decisions are only added: no statement changes a decision, and an erasure 
     texts.filter((text) => /\b(?:update|delete|truncate)\b/i.test(text)),
     [],
   )
-  const erased = keptCases.personal?.filter(({ table }) => table === 'cases.decisions')
+  const erased = retainedCases.personal?.filter(({ table }) => table === 'cases.decisions')
   assert.deepEqual(erased, [{ table: 'cases.decisions', by: 'case_id', erased: { note: '' } }])
 })

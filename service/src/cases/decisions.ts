@@ -23,12 +23,12 @@ import type { Tx } from '../postgres/index.ts'
 import {
   type CaseAction,
   type CaseKind,
-  entryOfCase,
+  caseEntry,
   feesTransfer,
   hasExpired,
   explainMisfit,
   type ActionArguments,
-  needsTwoForNote,
+  twoPersonNoteKinds,
   proposalMsMax,
   resolutions,
   reversingTransfer,
@@ -149,11 +149,11 @@ export function createDecisions(deps: DecisionsDeps): Decisions {
       const row = await store.lockCase(tx, partnerId, id)
       if (row === undefined || row.resolution !== null || row.booked !== null) return false
       const end = { resolution: 'gone', resolvedBy: actor, note, resolvedAt: clock.now() } as const
-      await decide(deps, tx, row, { ...row, ...withoutProposal, ...end }, { kind: 'gone', actor, note })
+      await recordDecision(deps, tx, row, { ...row, ...withoutProposal, ...end }, { kind: 'gone', actor, note })
       return true
     },
     expire: async (transaction, proposalsMax) => {
-      const due = await transaction((tx) => store.proposedBefore(tx, after(clock.now(), -proposalMsMax), proposalsMax))
+      const due = await transaction((tx) => store.proposalsBefore(tx, after(clock.now(), -proposalMsMax), proposalsMax))
       for (const key of due) await transaction((tx) => expireProposal(deps, tx, key))
       return due.length
     },
@@ -171,7 +171,7 @@ async function lockUndecided(tx: Tx, partnerId: string, id: string): Promise<sto
   const found = await store.lockCase(tx, partnerId, id)
   if (found === undefined) throw new Refusal('not_found', 'No such case.')
   if (found.resolution !== null)
-    throw new ConflictingStep(
+    throw new StepConflict(
       'resolved',
       `The case was ${found.resolution} by ${decidersText(found.resolvedBy, found.approvedBy)} at ${found.resolvedAt?.toISOString() ?? ''}.`,
       { who: found.approvedBy ?? found.resolvedBy, at: found.resolvedAt },
@@ -205,7 +205,7 @@ async function lockOpen(
     throw new Refusal(error.code, `The sender of the money may be on a list. ${error.detail}`)
   })
   if (found.returningSince !== null)
-    throw new ConflictingStep(
+    throw new StepConflict(
       'returning',
       `The money of the case has been on its way back since ${found.returningSince.toISOString()}.`,
       { at: found.returningSince },
@@ -218,7 +218,7 @@ async function lockOpen(
 type NewDecision = Pick<store.DecisionRow, 'kind' | 'actor' | 'note'> & Partial<RefusalCounts>
 
 /** Writes the case and the decision. `named`: the author of the proposal, if there is one. */
-export async function decide(
+export async function recordDecision(
   { clock }: Pick<DecisionsDeps, 'clock'>,
   tx: Tx,
   row: store.CaseRow,
@@ -276,9 +276,9 @@ async function propose(deps: DecisionsDeps, tx: Tx, proposing: ProposalRequest):
   if (misfit !== undefined) throw refuse(misfit)
   if (action === 'refuse') await deps.effects.refusal(tx, row)
   const now = deps.clock.now()
-  if (action === 'note' && !needsTwoForNote.has(row.kind)) {
+  if (action === 'note' && !twoPersonNoteKinds.has(row.kind)) {
     const end = { resolution: resolutions.note, resolvedBy: staff, note, resolvedAt: now }
-    return decide(deps, tx, row, { ...row, ...end }, { kind: 'noted', actor: staff, note })
+    return recordDecision(deps, tx, row, { ...row, ...end }, { kind: 'noted', actor: staff, note })
   }
   const told = { kind: decidedBy, by: staff }
   deps.facts.append(tx, [{ partnerId, type: 'case.proposed', subject: id, occasion: newId(), facts: told }])
@@ -299,7 +299,7 @@ async function propose(deps: DecisionsDeps, tx: Tx, proposing: ProposalRequest):
     proposedAt: now,
   }
   const kind = row.proposalId === null ? 'proposed' : 'replaced'
-  return decide(deps, tx, row, proposed, { kind, actor: staff, note })
+  return recordDecision(deps, tx, row, proposed, { kind, actor: staff, note })
 }
 
 async function approve(
@@ -314,7 +314,7 @@ async function approve(
   if (proposal === undefined || proposedBy === null || proposedAt === null)
     throw refuse('The case has no proposal: make one first.')
   if (proposalId !== undefined && proposalId !== row.proposalId)
-    throw new ConflictingStep(
+    throw new StepConflict(
       'replaced',
       `The proposal was replaced by ${proposedBy} at ${proposedAt.toISOString()}: read the new one.`,
       { who: proposedBy, at: proposedAt },
@@ -335,7 +335,7 @@ async function approve(
     action === 'return'
       ? { ...row, approvedBy: staff, returningSince: now }
       : { ...row, ...ended, resolution: resolutions[action], note, resolvedAt: now }
-  return decide(deps, tx, row, changed, decided)
+  return recordDecision(deps, tx, row, changed, decided)
 }
 
 /**
@@ -355,8 +355,8 @@ async function carryOut(
   if (action === 'return')
     return effects.sendBack(tx, row, money, present(row.proposalId, `case ${row.id} has no proposal`))
   if (action === 'fees' || action === 'write-off')
-    return ledger.enter(tx, entryOfCase(row, currency, feesTransfer(amount)))
-  await ledger.enter(tx, entryOfCase(row, currency, reversingTransfer(row.connector, amount)))
+    return ledger.enter(tx, caseEntry(row, currency, feesTransfer(amount)))
+  await ledger.enter(tx, caseEntry(row, currency, reversingTransfer(row.connector, amount)))
   if (action === 'announced') return effects.announced(tx, row)
   const moving = { case: row, partnerId: toPartnerId, money, report: readCaseReport(row) }
   if (action === 'credit') await effects.credit(tx, moving)
@@ -376,7 +376,7 @@ async function reject(
   const kind: store.DecisionKind = isProposer(row.proposedBy, readProposal(row), { staff, staffId })
     ? 'withdrawn'
     : 'rejected'
-  return decide(deps, tx, row, { ...row, ...withoutProposal }, { kind, actor: staff, note })
+  return recordDecision(deps, tx, row, { ...row, ...withoutProposal }, { kind, actor: staff, note })
 }
 
 /** Expires a proposal, unless it was decided or replaced meanwhile. */
@@ -385,7 +385,7 @@ async function expireProposal(deps: DecisionsDeps, tx: Tx, { partnerId, id }: Ro
   if (row === undefined || row.proposedAt === null || row.resolution !== null || row.returningSince !== null) return
   if (!hasExpired(row.proposedAt, deps.clock.now())) return
   const note = 'No second person decided on the proposal in time.'
-  await decide(deps, tx, row, { ...row, ...withoutProposal }, { kind: 'expired', actor: 'service', note })
+  await recordDecision(deps, tx, row, { ...row, ...withoutProposal }, { kind: 'expired', actor: 'service', note })
 }
 
 // The refusal of a step that conflicts with an earlier step of another person.
@@ -397,7 +397,7 @@ type ConflictReason = 'owned' | 'handedBack' | 'resolved' | 'returning' | 'repla
  * Refusal of a step that conflicts with an earlier step of another person. `who` and `at` are separate values, so that
  * a page can format them in the reader's language and time zone.
  */
-export class ConflictingStep extends Refusal {
+export class StepConflict extends Refusal {
   readonly by: ConflictReason
   readonly who: string
   readonly at: Date | null
@@ -437,29 +437,29 @@ export type CaseOwners = {
 export const createCaseAssignment = (deps: { readonly clock: Clock }): CaseOwners => ({
   assign: async (tx, { partnerId, id, by, owner, seen }) => {
     const row = await lockUndecided(tx, partnerId, id)
-    if (row.ownerId !== seen) throw ownerChanged('the case', row)
+    if (row.ownerId !== seen) throw ownerConflict('the case', row)
     if (row.ownerId === (owner?.id ?? null)) return row
     const ownedSince = owner && deps.clock.now()
     const changed = { ...row, ownerId: owner?.id ?? null, ownerName: owner?.fullName ?? null, ownedSince }
     const kind = owner === null ? 'handed_back' : owner.id === by.id ? 'taken' : 'given'
     const note = kind === 'given' ? `to ${owner?.fullName}` : ''
-    return decide(deps, tx, row, changed, { kind, actor: by.fullName, note })
+    return recordDecision(deps, tx, row, changed, { kind, actor: by.fullName, note })
   },
   remark: async (tx, { partnerId, id, by, note }) => {
     const row = await lockUndecided(tx, partnerId, id)
-    return decide(deps, tx, row, row, { kind: 'remarked', actor: by.fullName, note })
+    return recordDecision(deps, tx, row, row, { kind: 'remarked', actor: by.fullName, note })
   },
 })
 
 /** Returns the refusal of an owner change that came after a concurrent one. `what`: `the case` or `it`. */
-export const ownerChanged = (
+export const ownerConflict = (
   what: string,
   { ownerName: who, ownedSince: at }: Pick<store.CaseRow, 'ownerName' | 'ownedSince'>,
-): ConflictingStep =>
+): StepConflict =>
   who === null
-    ? new ConflictingStep(
+    ? new StepConflict(
         'handedBack',
         `${what.replace(/^./, (first) => first.toUpperCase())} was handed back meanwhile, and has no owner.`,
         {},
       )
-    : new ConflictingStep('owned', `${who} has ${what} since ${at?.toISOString() ?? ''}.`, { who, at })
+    : new StepConflict('owned', `${who} has ${what} since ${at?.toISOString() ?? ''}.`, { who, at })

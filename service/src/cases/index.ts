@@ -15,21 +15,21 @@ export {
   type CaseKind,
   caseKinds,
   type Disposition,
-  dispositionsOf,
-  keptFromPartners,
+  possibleDispositions,
+  kindsHiddenFromPartners,
   operatorPartnerId,
 } from './rules.ts'
 export {
   type CaseEffects,
   createDecisions,
   type Decisions,
-  ConflictingStep,
+  StepConflict,
   type CaseOwners,
   createCaseAssignment,
-  ownerChanged,
+  ownerConflict,
 } from './decisions.ts'
 export { type CaseReport, type ReportedMoney, readCaseReport } from './report.ts'
 
 export { createReturns, type ReturnClaim, type Returns } from './returns.ts'
 export { type Cases, createCases, type NewCase } from './service.ts'
-export { type CaseRow, type OpenCounts, keptCases, returnsDue } from './store.ts'
+export { type CaseRow, type OpenCounts, retainedCases, nextReturnDue } from './store.ts'

@@ -6,8 +6,8 @@
 import { after, type Clock, newId, present, secondMs, type Money, type RowKey } from '../kernel/index.ts'
 import type { Entry, Ledger } from '../ledger/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import { decide } from './decisions.ts'
-import { entryOfCase, resolutions, reversingTransfer } from './rules.ts'
+import { recordDecision } from './decisions.ts'
+import { caseEntry, resolutions, reversingTransfer } from './rules.ts'
 import { toReturn } from './report.ts'
 import type { NewCase } from './service.ts'
 import * as store from './store.ts'
@@ -133,7 +133,7 @@ async function reopen(
     approvedBy: null,
     returningSince: null,
   }
-  await decide(deps, tx, row, { ...row, ...open }, { kind, actor: bankActor(row.connector), note })
+  await recordDecision(deps, tx, row, { ...row, ...open }, { kind, actor: bankActor(row.connector), note })
   await deps.ended(tx, row, 'WithOperator')
 }
 
@@ -190,7 +190,7 @@ async function settle(
   row: store.CaseRow,
   { connector, amount, currency }: store.ReturnRow,
 ): Promise<void> {
-  await deps.ledger.enter(tx, entryOfCase(row, currency, reversingTransfer(connector, amount)))
+  await deps.ledger.enter(tx, caseEntry(row, currency, reversingTransfer(connector, amount)))
   const note = 'The bank has booked the return.'
   const end = {
     resolution: resolutions.return,
@@ -201,7 +201,7 @@ async function settle(
   }
   const decided = { kind: 'return_booked', actor: bankActor(connector), note } as const
   const ended = { ...row, ...end, proposalId: null, proposal: null, proposedBy: null, proposedAt: null }
-  await decide(deps, tx, row, ended, decided)
+  await recordDecision(deps, tx, row, ended, decided)
   await deps.ended(tx, row, 'Returned')
 }
 

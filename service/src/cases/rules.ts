@@ -88,7 +88,7 @@ const dispositions = {
   refuse: ['suspicious_reported', 'fraud', 'unexplained'],
 } as const
 export type Disposition = (typeof dispositions)[keyof typeof dispositions][number]
-export const dispositionsOf = (action: CaseAction): readonly Disposition[] =>
+export const possibleDispositions = (action: CaseAction): readonly Disposition[] =>
   action === 'release' || action === 'refuse' ? dispositions[action] : []
 
 /** A proposal without a second decision expires, because the facts may have changed. */
@@ -157,7 +157,7 @@ export function explainMisfit(
 ): string | undefined {
   const misfit = actionMisfit(action, row, debtorAccount)
   if (misfit !== undefined) return misfit
-  const fitting = row.kind === 'monitoring_alert' ? dispositionsOf(action) : []
+  const fitting = row.kind === 'monitoring_alert' ? possibleDispositions(action) : []
   if (fitting.length === 0 && disposition !== undefined) return 'Only the decision about an alert has a disposition.'
   if (fitting.length > 0 && !fitting.some((each) => each === disposition))
     return `State what you found, as the disposition: ${fitting.join(', ')}.`
@@ -171,10 +171,10 @@ export function explainMisfit(
 }
 
 /** Kinds that a note resolves only with a second person: a safeguarding day that does not balance. */
-export const needsTwoForNote: ReadonlySet<CaseKind> = new Set(['safeguarding'])
+export const twoPersonNoteKinds: ReadonlySet<CaseKind> = new Set(['safeguarding'])
 
 /** Kinds that a partner must not learn of, because it could warn its customer (tipping off; AMLD, Article 39). */
-export const keptFromPartners: ReadonlySet<CaseKind> = new Set(['sanctions_hold', 'monitoring_alert'])
+export const kindsHiddenFromPartners: ReadonlySet<CaseKind> = new Set(['sanctions_hold', 'monitoring_alert'])
 
 export const hasExpired = (proposedAt: Date, now: Date): boolean => now.getTime() - proposedAt.getTime() > proposalMsMax
 
@@ -186,7 +186,7 @@ export function returnRemittance(endToEndId: string | null, remittance: string |
 
 // Returns the ledger entry that moves the money of a case.
 
-export const entryOfCase = (
+export const caseEntry = (
   { partnerId, id }: RowKey,
   currency: Currency,
   moved: ReturnType<typeof openingTransfer>,

@@ -3,8 +3,8 @@ import { amountText, assert, type Clock, type Log, newId, present, type RowKey, 
 import type { Entry, Ledger } from '../ledger/index.ts'
 import type { FactQueue } from '../inbox/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import { decide, withoutProposal } from './decisions.ts'
-import { type CaseKind, entryOfCase, openingTransfer, operatorPartnerId, reversingTransfer } from './rules.ts'
+import { recordDecision, withoutProposal } from './decisions.ts'
+import { type CaseKind, caseEntry, openingTransfer, operatorPartnerId, reversingTransfer } from './rules.ts'
 import { readCaseReport, toReturn } from './report.ts'
 import * as store from './store.ts'
 import * as numbers from './store-numbers.ts'
@@ -62,7 +62,7 @@ export type Cases = {
     tx?: Tx,
     wanted?: store.CaseFilter,
   ) => Promise<readonly store.CaseRow[]>
-  readonly countsOpen: typeof store.countsOpen
+  readonly countsOpen: typeof store.countOpenByKind
   readonly byId: (tx: Tx, partnerId: string, id: string) => Promise<store.CaseRow | undefined>
   /** Reads the resolutions of cases. Null for an open case. */
   readonly resolutionsOf: typeof store.caseResolutions
@@ -71,7 +71,7 @@ export type Cases = {
   /** Sums the cases of a partner that were open at a moment, by currency and kind. */
   readonly openAt: (tx: Tx, partnerId: string, moment: Date) => Promise<readonly store.CaseSums[]>
   /** Sums money of all partners that had left by a time and whose case was not decided. */
-  readonly debitsOpenAt: typeof store.debitsOpenAt
+  readonly debitsOpenAt: typeof store.sumDebitsOpenAt
   /** Returns the opening time of the oldest open case, or null. Frozen money does not count, because it may stay for years. */
   readonly oldestOpen: () => Promise<Date | null>
   /** Sums the open cases of all partners, for reconciliation. */
@@ -83,10 +83,10 @@ export type Cases = {
   /** Finds notifications that have a case, outside a transaction. */
   readonly idsWithCase: (connector: string, notificationIds: readonly string[]) => Promise<ReadonlySet<string>>
   readonly openOfKind: typeof store.listOpenOfKind
-  readonly openAbout: typeof store.openAbout
+  readonly openAbout: typeof store.openCasesAbout
   /** Lists at most 20 cases about subjects, open or decided, newest first. */
   readonly about: typeof store.casesAbout
-  readonly lastRemarks: typeof store.lastRemarks
+  readonly lastRemarks: typeof store.lastNotes
   readonly byIds: typeof store.casesByIds
   /** Lists the open cases of a partner, oldest first, in pages. */
   readonly openOf: typeof store.openCasesOf
@@ -136,16 +136,22 @@ export function createCases(deps: CasesDeps): Cases {
     accept: async (tx, row, note) => {
       assert(row.resolution === null && row.returningSince === null, `case ${row.id} can still be decided`)
       const end = { resolution: 'matched', resolvedBy: 'partner', note, resolvedAt: deps.clock.now() } as const
-      await decide(deps, tx, row, { ...row, ...withoutProposal, ...end }, { kind: 'released', actor: 'partner', note })
+      await recordDecision(
+        deps,
+        tx,
+        row,
+        { ...row, ...withoutProposal, ...end },
+        { kind: 'released', actor: 'partner', note },
+      )
       return caseEntries(row, reversingTransfer)
     },
     list: (after, casesMax, tx = db, wanted = {}) => store.openCases(tx, after, casesMax, wanted),
-    countsOpen: store.countsOpen,
+    countsOpen: store.countOpenByKind,
     byId: store.caseById,
     resolutionsOf: store.caseResolutions,
     hold: store.lockCase,
-    openAt: store.casesOpenAt,
-    debitsOpenAt: store.debitsOpenAt,
+    openAt: store.sumCasesOpenAt,
+    debitsOpenAt: store.sumDebitsOpenAt,
     oldestOpen: () => store.oldestOpen(db),
     openSums: store.sumOpenCases,
     reversedSums: store.reversedSums,
@@ -154,15 +160,15 @@ export function createCases(deps: CasesDeps): Cases {
     idsWithCase: async (connector, notificationIds) =>
       new Set((await store.notificationsWithCase(db, connector, notificationIds)).map((row) => row.notificationId)),
     openOfKind: store.listOpenOfKind,
-    openAbout: store.openAbout,
+    openAbout: store.openCasesAbout,
     about: store.casesAbout,
-    lastRemarks: store.lastRemarks,
+    lastRemarks: store.lastNotes,
     byIds: store.casesByIds,
     openOf: store.openCasesOf,
     numbers: {
       decidedAlerts: numbers.decidedAlerts,
-      decidedCounts: numbers.decidedCounts,
-      decidingTimes: numbers.decidingTimes,
+      countDecisions: numbers.countDecisions,
+      decisionTimes: numbers.decisionTimes,
       countOpenCases: numbers.countOpenCases,
     },
   }
@@ -203,7 +209,13 @@ async function release(deps: CasesDeps, tx: Tx, { partnerId, id }: RowKey, note:
   const row = present(await store.lockCase(tx, partnerId, id), `no case ${id} for the money that waits`)
   assert(row.resolution === null, `case ${id} is open while its money waits`)
   const end = { resolution: 'released', resolvedBy: 'service', note, resolvedAt: deps.clock.now() } as const
-  await decide(deps, tx, row, { ...row, ...withoutProposal, ...end }, { kind: 'released', actor: 'service', note })
+  await recordDecision(
+    deps,
+    tx,
+    row,
+    { ...row, ...withoutProposal, ...end },
+    { kind: 'released', actor: 'service', note },
+  )
 }
 
 async function sendBack(deps: CasesDeps, tx: Tx, { partnerId, id }: RowKey, note: string): Promise<void> {
@@ -215,7 +227,7 @@ async function sendBack(deps: CasesDeps, tx: Tx, { partnerId, id }: RowKey, note
   const proposal = JSON.stringify({ action: 'return', note })
   const proposed = { proposalId: newId(), proposal, proposedBy: 'service', proposedAt: now }
   await store.insertReturn(tx, toReturn(row, { currency, amount: booked }, proposed.proposalId, now))
-  await decide(
+  await recordDecision(
     deps,
     tx,
     row,
@@ -247,4 +259,4 @@ const isMoney = (value: unknown): value is Money =>
 const caseEntries = (row: store.CaseRow, transfer: typeof openingTransfer): readonly Entry[] =>
   row.currency === null || row.booked === null
     ? []
-    : [entryOfCase(row, row.currency, transfer(row.connector, row.booked))]
+    : [caseEntry(row, row.currency, transfer(row.connector, row.booked))]

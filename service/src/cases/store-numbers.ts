@@ -36,11 +36,11 @@ type CountedPeriod = { readonly from: Date; readonly before: Date }
 
 export type DecidedCount = { readonly kind: CaseKind; readonly outcome: Resolution; readonly count: number }
 
-export function decidedCounts(tx: Tx, { from, before }: CountedPeriod): Promise<readonly DecidedCount[]> {
+export function countDecisions(tx: Tx, { from, before }: CountedPeriod): Promise<readonly DecidedCount[]> {
   return tx.rows<DecidedCount>(
     acrossPartners(
       'counts what was decided about cases of all partners in a month, from an index alone',
-      sql`/* cases.decidedCounts */
+      sql`/* cases.countDecisions */
         select kind, resolution as outcome, count(*)::integer as count from cases.cases
         where resolved_at >= ${from} and resolved_at < ${before} group by kind, resolution order by kind, resolution`,
     ),
@@ -48,7 +48,7 @@ export function decidedCounts(tx: Tx, { from, before }: CountedPeriod): Promise<
 }
 
 /** Seconds from opening to decision: the median and the 90th percentile. */
-type DecidingTime<Kind = CaseKind> = {
+type DecisionTime<Kind = CaseKind> = {
   readonly kind: Kind
   readonly count: number
   readonly median: number
@@ -56,11 +56,11 @@ type DecidingTime<Kind = CaseKind> = {
 }
 
 /** Reads the times of decisions by people. Omits cases that were resolved automatically or by a decision elsewhere. */
-export function decidingTimes(tx: Tx, { from, before }: CountedPeriod): Promise<readonly DecidingTime[]> {
-  return tx.rows<DecidingTime>(
+export function decisionTimes(tx: Tx, { from, before }: CountedPeriod): Promise<readonly DecisionTime[]> {
+  return tx.rows<DecisionTime>(
     acrossPartners(
       'reads how long decisions about cases of all partners took, from an index alone',
-      sql`/* cases.decidingTimes */
+      sql`/* cases.decisionTimes */
         select kind, count(*)::integer as count,
           percentile_disc(0.5) within group (order by extract(epoch from resolved_at - opened_at)::float8) as median,
           percentile_disc(0.9) within group (order by extract(epoch from resolved_at - opened_at)::float8) as ninety

@@ -59,8 +59,8 @@ export function caseById(tx: Tx, partnerId: string, id: string): Promise<CaseRow
 }
 
 /** Lists the open cases of a partner about any of the subjects, oldest first. */
-export function openAbout(tx: Tx, partnerId: string, subjects: readonly string[]): Promise<readonly CaseRow[]> {
-  return tx.rows<CaseRow>(sql`/* cases.openAbout */
+export function openCasesAbout(tx: Tx, partnerId: string, subjects: readonly string[]): Promise<readonly CaseRow[]> {
+  return tx.rows<CaseRow>(sql`/* cases.openCasesAbout */
     select ${columns} from cases.cases
     where partner_id = ${partnerId} and resolved_at is null and subject = any(${subjects}::text[])
     order by opened_at, id`)
@@ -113,8 +113,8 @@ export type CaseSums = {
 }
 
 /** Sums the cases that were open at a moment, by currency and kind. */
-export function casesOpenAt(tx: Tx, partnerId: string, moment: Date): Promise<readonly CaseSums[]> {
-  return tx.rows<CaseSums>(sql`/* cases.casesOpenAt */
+export function sumCasesOpenAt(tx: Tx, partnerId: string, moment: Date): Promise<readonly CaseSums[]> {
+  return tx.rows<CaseSums>(sql`/* cases.sumCasesOpenAt */
     select currency, kind, count(*) as count, coalesce(sum(booked), 0)::bigint as booked from cases.cases
     where partner_id = ${partnerId} and opened_at < ${moment} and (resolved_at is null or resolved_at >= ${moment})
     group by currency, kind order by currency nulls last, kind`)
@@ -158,11 +158,11 @@ export async function caseResolutions(
 export type OpenCounts = readonly { readonly kind: CaseKind; readonly count: number }[]
 
 /** Counts the open cases by kind. Reads only the index of open cases by kind. */
-export const countsOpen = (tx: Tx): Promise<OpenCounts> =>
+export const countOpenByKind = (tx: Tx): Promise<OpenCounts> =>
   tx.rows<OpenCounts[number]>(
     acrossPartners(
       'counts the open cases of each kind for the queue, by an index',
-      sql`/* cases.countsOpen */ select kind, count(*)::integer as count
+      sql`/* cases.countOpenByKind */ select kind, count(*)::integer as count
         from cases.cases where resolved_at is null group by kind`,
     ),
   )
@@ -176,11 +176,11 @@ const ownerCondition = (owned: OwnerFilter) =>
 export type DebitSum = { readonly currency: Currency; readonly count: bigint; readonly booked: Minor }
 
 /** Sums money of all partners that had left by a time and whose case was not decided. The sums are negative. */
-export function debitsOpenAt(tx: Tx, moment: Date): Promise<readonly DebitSum[]> {
+export function sumDebitsOpenAt(tx: Tx, moment: Date): Promise<readonly DebitSum[]> {
   return tx.rows<DebitSum>(
     acrossPartners(
       'adds up undecided debits of all partners for safeguarding, by an index',
-      sql`/* cases.debitsOpenAt */
+      sql`/* cases.sumDebitsOpenAt */
         select currency, count(*) as count, sum(booked)::bigint as booked from cases.cases
         where booked < 0 and opened_at < ${moment} and (resolved_at is null or resolved_at >= ${moment})
         group by currency order by currency`,
@@ -280,11 +280,11 @@ export function listOpenOfKind(
 }
 
 /** Lists pending proposals made before a time. */
-export function proposedBefore(tx: Tx, before: Date, rowsMax: number): Promise<readonly RowKey[]> {
+export function proposalsBefore(tx: Tx, before: Date, rowsMax: number): Promise<readonly RowKey[]> {
   return tx.rows(
     acrossPartners(
       'finds proposals that have expired, by an index',
-      sql`/* cases.proposedBefore */ select partner_id, id from cases.cases
+      sql`/* cases.proposalsBefore */ select partner_id, id from cases.cases
         where proposal_id is not null and proposed_at < ${before} order by proposed_at, id limit ${rowsMax}`,
     ),
   )
@@ -368,12 +368,12 @@ export function decisionsOf(tx: Tx, partnerId: string, caseId: string): Promise<
 }
 
 /** Reads the last note of each case. Cases without notes are absent. */
-export function lastRemarks(
+export function lastNotes(
   tx: Tx,
   partnerId: string,
   caseIds: readonly string[],
 ): Promise<readonly { readonly caseId: string; readonly note: string }[]> {
-  return tx.rows(sql`/* cases.lastRemarks */
+  return tx.rows(sql`/* cases.lastNotes */
     select distinct on (case_id) case_id, note from cases.decisions
     where partner_id = ${partnerId} and case_id = any(${[...caseIds]}::uuid[]) and kind = 'remarked'
     order by case_id, sequence desc`)
@@ -381,7 +381,7 @@ export function lastRemarks(
 
 // Personal columns of cases: the bank's report, notes, and the party of a return. Bookings, decisions and their times stay.
 
-export const keptCases: RetainedTable = {
+export const retainedCases: RetainedTable = {
   table: 'cases.cases',
   isOver: ({ endedBefore }) => sql`resolved_at < ${endedBefore}`,
   personal: [
@@ -444,10 +444,10 @@ export function dueReturns(tx: Tx, connector: string, now: Date, rowsMax: number
   )
 }
 
-export const returnsDue = (connector: string, after: Date): Sql =>
+export const nextReturnDue = (connector: string, after: Date): Sql =>
   dueWork(
     'reads when the next money of a case is due to be sent back',
-    (whose) => sql`/* cases.returnsDue */
+    (whose) => sql`/* cases.nextReturnDue */
       select due_at from cases.returns where connector = ${connector} and due_at > ${after} and ${whose()}
       order by due_at limit 1`,
   )

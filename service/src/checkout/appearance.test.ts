@@ -7,7 +7,7 @@ import { bodyFor, hasCode, createSessions } from '../../../test/support/checkout
 import { png } from '../../../test/support/png.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 import { Refusal } from '../kernel/api/index.ts'
-import { rasterizeLogo } from '../branding/index.ts'
+import { convertLogo } from '../branding/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
@@ -148,7 +148,7 @@ test('a logo is rendered once, when it is set, and documents embed the same byte
   const logo = png(1000, 500, { alpha: true })
   await service.checkout.setBranding(partnerId, { name: 'Grace', logo: logo.toString('base64') })
   const { drawn, from } = await rowOf(partnerId)
-  assert.deepEqual(drawn, await rasterizeLogo(logo))
+  assert.deepEqual(drawn, await convertLogo(logo))
   assert.equal(from, createHash('sha256').update(logo).digest('hex'))
   assert.deepEqual((await service.checkout.documentBrand(partnerId))?.logo, drawn)
   await service.checkout.setBranding(partnerId, { name: 'Hopper' })
@@ -180,7 +180,7 @@ test('a logo that an earlier version stored is rendered once, for its first docu
     [svg, 'image/svg+xml'],
   ] as const) {
     await storedBefore(logo, type)
-    const expected = (await rasterizeLogo(logo)) ?? null
+    const expected = (await convertLogo(logo)) ?? null
     const brands = await Promise.all(Array.from({ length: 4 }, () => service.checkout.documentBrand(partnerId)))
     for (const brand of brands) assert.deepEqual(brand?.logo ?? null, expected)
     assert.deepEqual((await rowOf(partnerId)).drawn, expected)

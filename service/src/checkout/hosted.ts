@@ -1,17 +1,17 @@
 /** The operations of the payment page and of the sandbox bank's page. The token in the link is the only credential. */
 import type { CheckoutStatus } from '@partner-payments/wire'
-import { linkTokenPartner } from '../access/index.ts'
+import { linkTokenPartnerId } from '../access/index.ts'
 import { notFound, type Refusal } from '../kernel/api/index.ts'
 import type { Logo } from '../branding/index.ts'
 import { type Currency, type Minor, newId, partnerKey, present, type RowKey, tokenHash } from '../kernel/index.ts'
 import { createBatcher, type Tx, withoutTransaction } from '../postgres/index.ts'
-import type { BankStep } from '../rails/index.ts'
+import type { PayerStep } from '../rails/index.ts'
 import type { DepositStatus, DepositWithParts } from '../deposits/index.ts'
-import { type CheckoutDeps, depositMoney, type SessionPart } from './session.ts'
+import { type CheckoutDeps, depositAmounts, type SessionPart } from './session.ts'
 import { type PayerRefundState, payerRefundState, refundsOfSession } from './refunds.ts'
 import { type LineItem, parseLineItems, checkoutStatus } from './rules.ts'
 import * as store from './store.ts'
-import { lateOfSessions } from './store-late.ts'
+import { latePaymentsOfSessions } from './store-late.ts'
 
 /** A payment as the pages show it. */
 export type PaymentPage = {
@@ -106,13 +106,13 @@ export function createPaymentPages(deps: CheckoutDeps): PaymentPages {
   const { db, clock, bank } = deps
   const readBatch = createBatcher({
     db: withoutTransaction(db),
-    work: (tx: Tx, keys: readonly store.PageToken[]) => readPayments(deps, tx, keys),
+    work: (tx: Tx, keys: readonly store.SessionTokenKey[]) => readPayments(deps, tx, keys),
     callsMax: pageReadsPerBatchMax,
     batchesMax: batchesUnderWayMax,
     partnerOf: ({ partnerId }) => partnerId,
   })
   const payment: PaymentPages['payment'] = async (token) => {
-    const partnerId = linkTokenPartner(token)
+    const partnerId = linkTokenPartnerId(token)
     if (partnerId === undefined) throw notFound('payment page')
     return readBatch({ partnerId, hash: tokenHash(token) })
   }
@@ -177,7 +177,7 @@ async function payerRefunds(deps: CheckoutDeps, partnerId: string, sessionId: st
 }
 
 /** The sandbox bank settles approved payments. */
-const stepsAfter: Readonly<Record<store.VisitDecision, readonly BankStep[]>> = {
+const stepsAfter: Readonly<Record<store.VisitDecision, readonly PayerStep[]>> = {
   approved: ['submit', 'accept', 'settle'],
   rejected: ['submit', 'fail'],
 }
@@ -212,7 +212,7 @@ function schedule(
   tx: Tx,
   { key: { partnerId }, depositId, currency, amount }: PaymentPage,
   { payerName, ipAddress, bankCountry }: Pick<store.VisitRow, 'payerName' | 'ipAddress' | 'bankCountry'>,
-  steps: readonly BankStep[],
+  steps: readonly PayerStep[],
 ): void {
   const payer = { name: payerName ?? '', ipAddress, countryCode: bankCountry, money: { currency, amount } }
   present(bank, `no sandbox bank for deposit ${depositId}`).scheduleSteps(
@@ -230,7 +230,7 @@ async function readLatePaymentsOf(
   tx: Tx,
   sessions: readonly store.SessionRow[],
 ): Promise<(session: store.SessionRow) => readonly PayerLatePayment[]> {
-  const rows = sessions.length === 0 ? [] : await lateOfSessions(tx, sessions)
+  const rows = sessions.length === 0 ? [] : await latePaymentsOfSessions(tx, sessions)
   const bySession = Map.groupBy(rows, ({ partnerId, sessionId }) => partnerKey(partnerId, sessionId))
   const states = { Accept: 'accepted', Return: 'returned', none: 'waiting' } as const
   return ({ partnerId, id }) =>
@@ -243,7 +243,7 @@ async function readLatePaymentsOf(
 async function readPayments(
   { bank, clock, customers, deposits }: CheckoutDeps,
   tx: Tx,
-  keys: readonly store.PageToken[],
+  keys: readonly store.SessionTokenKey[],
 ): Promise<readonly (PaymentPage | Refusal)[]> {
   const sessions = await store.sessionsByTokens(tx, keys)
   const keysOfDeposits = sessions.map(({ partnerId, depositId }) => ({ partnerId, id: depositId }))
@@ -309,7 +309,7 @@ function toPaymentPage(
   const { partnerId, id, depositId, payee, iban, bic, paymentCountry, residenceCountry } = session
   const proposed = [visit?.bankCountry, paymentCountry, residenceCountry, iban.slice(0, 2)]
   const [fallback = ''] = bankCountries
-  const money = depositMoney(deposit)
+  const money = depositAmounts(deposit)
   return {
     key: { partnerId, id },
     depositId,

@@ -20,4 +20,10 @@ export { checkoutRoutes, toSession } from './routes.ts'
 export { epcText } from './rules.ts'
 export { type Checkout, createCheckout } from './service.ts'
 export { type Session, sealedLinkTokens } from './session.ts'
-export { amountLeast, amountMost, type LinkClosedReason, sealedPaymentLinkTokens, type ShownLink } from './links.ts'
+export {
+  amountLeast,
+  amountMost,
+  type LinkClosedReason,
+  sealedPaymentLinkTokens,
+  type PayerPaymentLink,
+} from './links.ts'

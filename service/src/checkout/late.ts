@@ -9,7 +9,16 @@ import type { Deposit, DepositStatus, LatePaymentOffers } from '../deposits/inde
 import type { EventOutbox, EventPayload } from '../events/index.ts'
 import type { FactQueue } from '../inbox/index.ts'
 import { notFound, Refusal } from '../kernel/api/index.ts'
-import { after, type Clock, dayMs, type Minor, partnerKey, present, writeAmount, type RowKey } from '../kernel/index.ts'
+import {
+  after,
+  type Clock,
+  dayMs,
+  type Minor,
+  partnerKey,
+  present,
+  toJsonAmount,
+  type RowKey,
+} from '../kernel/index.ts'
 import { inTransaction, type Tx } from '../postgres/index.ts'
 import { sumRefundsOfSessions } from './refunds.ts'
 import type { CheckoutDeps, LatePayment } from './session.ts'
@@ -69,7 +78,7 @@ export const createLateOffers = ({ clock, eventOutbox, facts, choiceDays }: Offe
         return [{ deposit, row: { partnerId, id, sessionId, reason: why, ...money, ...times } }]
       })
       if (made.length === 0) continue
-      await store.insertLate(
+      await store.insertLatePayments(
         tx,
         made.map(({ row }) => row),
       )
@@ -88,7 +97,7 @@ export const createLateOffers = ({ clock, eventOutbox, facts, choiceDays }: Offe
 function appendLatePayment(
   eventOutbox: EventOutbox,
   tx: Tx,
-  row: Pick<store.LateRow, 'partnerId' | 'id' | 'sessionId' | 'reason' | 'currency' | 'amount' | 'chooseBy'>,
+  row: Pick<store.LatePaymentRow, 'partnerId' | 'id' | 'sessionId' | 'reason' | 'currency' | 'amount' | 'chooseBy'>,
   deposit: Pick<Deposit, 'reference' | 'websiteReference' | 'amount' | 'currency'>,
   status: LatePaymentStatus,
   acceptedReference: string | null,
@@ -97,8 +106,13 @@ function appendLatePayment(
   const { partnerId, id, sessionId, reason, currency, amount, chooseBy } = row
   const { reference, websiteReference, amount: asked, currency: currencyAsked } = deposit
   const data: EventPayload<'checkout.late.payment.updated'> = {
-    ...{ amount: writeAmount(asked, currencyAsked), currency: currencyAsked, customFields: null, idempotencyKey: null },
-    ...{ lateAmount: writeAmount(amount, currency), lateCurrency: currency },
+    ...{
+      amount: toJsonAmount(asked, currencyAsked),
+      currency: currencyAsked,
+      customFields: null,
+      idempotencyKey: null,
+    },
+    ...{ lateAmount: toJsonAmount(amount, currency), lateCurrency: currency },
     ...{ reference, websiteReference, acceptedReference, chooseBy: chooseBy.toISOString() },
     ...{ latePaymentId: id, reason, sessionId, status },
   }
@@ -107,7 +121,7 @@ function appendLatePayment(
 
 const wentBack: ReadonlySet<CaseRow['resolution']> = new Set(['returned', 'reversed'])
 
-function latePaymentStatus({ choice, chooseBy }: store.LateRow, found: CaseRow, now: Date): LatePaymentStatus {
+function latePaymentStatus({ choice, chooseBy }: store.LatePaymentRow, found: CaseRow, now: Date): LatePaymentStatus {
   if (choice === 'Accept') return 'Accepted'
   if (wentBack.has(found.resolution)) return 'Returned'
   if (found.resolution !== null) return 'Decided'
@@ -124,7 +138,7 @@ export async function readLatePayments(
   refunded: ReadonlyMap<string, Minor>,
 ): Promise<ReadonlyMap<string, readonly LatePayment[]>> {
   if (sessionIds.length === 0) return new Map()
-  const rows = await store.lateOfSessions(
+  const rows = await store.latePaymentsOfSessions(
     tx,
     sessionIds.map((id) => ({ partnerId, id })),
   )
@@ -150,7 +164,7 @@ export async function readLatePayments(
   return Map.groupBy(shown, ({ sessionId }) => sessionId)
 }
 
-function toLate(row: store.LateRow, found: CaseRow, acceptedReference: string | null, now: Date): LatePayment {
+function toLate(row: store.LatePaymentRow, found: CaseRow, acceptedReference: string | null, now: Date): LatePayment {
   const { id, sessionId, amount, currency, reason, receivedAt, chooseBy, chosenAt } = row
   const name = readCaseReport(found).debtor?.name.trim() ?? ''
   return {
@@ -162,7 +176,7 @@ function toLate(row: store.LateRow, found: CaseRow, acceptedReference: string | 
 }
 
 type LateChoiceContext = {
-  readonly row: store.LateRow
+  readonly row: store.LatePaymentRow
   readonly found: CaseRow
   readonly session: SessionRow
   readonly deposit: Deposit
@@ -175,7 +189,7 @@ type MoveLateMoney = (
   choosing: LateChoiceContext,
 ) => Promise<{ id: string; reference: string } | undefined>
 
-export function createLate(deps: CheckoutDeps): LatePayments {
+export function createLatePayments(deps: CheckoutDeps): LatePayments {
   const { db, cases, clock, deposits, eventOutbox } = deps
   const read = async (
     tx: Tx,
@@ -187,15 +201,15 @@ export function createLate(deps: CheckoutDeps): LatePayments {
     return { session, deposit: present(deposit, `no deposit ${session.depositId} for session ${session.id}`) }
   }
   const choose =
-    (choice: store.LateChoice, move: MoveLateMoney): ChooseLatePayment =>
+    (choice: store.LatePaymentChoice, move: MoveLateMoney): ChooseLatePayment =>
     (partnerId, sessionId, id, outerTx) =>
       inTransaction(db, outerTx, async (tx) => {
-        const named = await store.lateById(tx, partnerId, id)
+        const named = await store.latePaymentById(tx, partnerId, id)
         if (named === undefined || named.sessionId !== sessionId.toLowerCase()) throw notFound('late payment')
         const found = await cases.hold(tx, partnerId, id)
         if (found === undefined) throw notFound('late payment')
         // Read again under the lock: another choice may have been first.
-        const row = present(await store.lateById(tx, partnerId, id), `no late payment ${id}`)
+        const row = present(await store.latePaymentById(tx, partnerId, id), `no late payment ${id}`)
         const now = clock.now()
         const context = await read(tx, partnerId, row.sessionId)
         const { customerId } = context.session
@@ -205,7 +219,7 @@ export function createLate(deps: CheckoutDeps): LatePayments {
         const choosing = { row, found, ...context }
         const accepted = await move(deps, tx, choosing)
         const chosen = { choice, chosenAt: now, depositId: accepted?.id ?? null }
-        await store.chooseLate(tx, row, chosen)
+        await store.recordLatePaymentChoice(tx, row, chosen)
         const status = choice === 'Accept' ? 'Accepted' : 'Returning'
         const acceptedReference = accepted?.reference ?? null
         appendLatePayment(eventOutbox, tx, row, choosing.deposit, status, acceptedReference, now)
@@ -216,7 +230,7 @@ export function createLate(deps: CheckoutDeps): LatePayments {
     acceptLate: choose('Accept', acceptMoney),
     returnLate: choose('Return', returnMoney),
     returnEnded: async (tx, { partnerId, id }, status) => {
-      const row = await store.lateById(tx, partnerId, id)
+      const row = await store.latePaymentById(tx, partnerId, id)
       if (row === undefined) return
       const { deposit } = await read(tx, partnerId, row.sessionId)
       appendLatePayment(eventOutbox, tx, row, deposit, status, null, clock.now())
@@ -224,7 +238,7 @@ export function createLate(deps: CheckoutDeps): LatePayments {
   }
 }
 
-async function readLatePayment(deps: CheckoutDeps, tx: Tx, { partnerId, sessionId, id }: store.LateRow) {
+async function readLatePayment(deps: CheckoutDeps, tx: Tx, { partnerId, sessionId, id }: store.LatePaymentRow) {
   const refunded = await sumRefundsOfSessions(deps, tx, partnerId, [sessionId])
   const found = (await readLatePayments(deps, tx, partnerId, [sessionId], refunded)).get(sessionId)
   return present(

@@ -6,21 +6,21 @@
 import { createHash } from 'node:crypto'
 import { type BodyOf, checkout as wire, ownJson, type QueryOf } from '@partner-payments/wire'
 import type { Logo } from '../branding/index.ts'
-import { linkTokenPartner, newLinkToken } from '../access/index.ts'
-import { notFound, type Page, readAmount, readTime, Refusal, refuseFields } from '../kernel/api/index.ts'
+import { linkTokenPartnerId, newLinkToken } from '../access/index.ts'
+import { notFound, type Page, parseAmount, parseTime, Refusal, refuseFields } from '../kernel/api/index.ts'
 import { type Currency, type Minor, newId, partnerKey, present, secondMs, tokenHash } from '../kernel/index.ts'
 import { inTransaction, type SealedColumn, type Tx } from '../postgres/index.ts'
 import {
   parseLineItems,
-  lineItemsText,
+  formatLineItems,
   type LineItem,
-  readFiat,
-  readLineItems,
-  returnErrors,
+  parseFiatCurrency,
+  validateLineItems,
+  returnUrlErrors,
   type SessionRequest,
 } from './rules.ts'
 import { readLogo } from './hosted.ts'
-import { type CheckoutDeps, createPageAddress } from './session.ts'
+import { type CheckoutDeps, createPageUrlBuilder } from './session.ts'
 import { readPageBrandings, type OpenLinkSession, type PageBranding, type SessionRow } from './store.ts'
 import * as store from './store-links.ts'
 
@@ -32,7 +32,7 @@ export type PaymentLink = Omit<store.LinkRow, 'lineItems' | 'tokenHash' | 'token
 }
 
 /** A payment link as its page shows it. */
-export type ShownLink = {
+export type PayerPaymentLink = {
   readonly partnerId: string
   readonly amount: Minor | null
   readonly amountMin: Minor
@@ -64,7 +64,7 @@ export type LinkPayer = {
   readonly ip: string
 }
 
-export type Links = {
+export type PaymentLinks = {
   /**
    * Creates a link. Refuses: validation_failed, not_found (customerId), account_blocked, customer_not_verified,
    * currency_not_supported, iban_issuer_not_configured, iban_pool_exhausted, line_items_mismatch.
@@ -77,7 +77,7 @@ export type Links = {
   /** Changes a payment link. Refuses: not_found. */
   readonly updateLink: (partnerId: string, id: string, body: BodyOf<'updatePaymentLink'>) => Promise<PaymentLink>
   /** Reads a link for its page. Refuses: not_found. */
-  readonly link: (token: string) => Promise<ShownLink>
+  readonly link: (token: string) => Promise<PayerPaymentLink>
   /** Reads the logo of the partner. Refuses: not_found. */
   readonly linkLogo: (token: string) => Promise<Logo>
   /** Opens a session for a payer, and returns the token of its page. Refuses: not_found. */
@@ -124,11 +124,11 @@ export type LinkSessions = {
 /** Largest and smallest payment (`PaymentAmount`). */
 export const [amountLeast, amountMost] = [1n, 1_000_000_000n]
 
-export function createLinks(deps: CheckoutDeps, parts: LinkSessions): Links {
+export function createPaymentLinks(deps: CheckoutDeps, parts: LinkSessions): PaymentLinks {
   const { db, clock, cursors, sealer } = deps
   const toLink = createToLink(deps)
   const byToken = async (token: string): Promise<store.LinkRow> => {
-    const partnerId = linkTokenPartner(token)
+    const partnerId = linkTokenPartnerId(token)
     const row = partnerId === undefined ? undefined : await store.linkByToken(db, partnerId, tokenHash(token))
     if (row === undefined) throw notFound('payment link')
     return row
@@ -171,7 +171,7 @@ export function createLinks(deps: CheckoutDeps, parts: LinkSessions): Links {
           ...row,
           ...(active === undefined ? {} : { isActive: active }),
           ...(description === undefined ? {} : { description }),
-          ...(endsAt === undefined ? {} : { endsAt: endsAt === null ? null : readTime(endsAt) }),
+          ...(endsAt === undefined ? {} : { endsAt: endsAt === null ? null : parseTime(endsAt) }),
           ...(paymentsMax === undefined ? {} : { paymentsMax }),
           updatedAt: clock.now(),
         }
@@ -188,7 +188,7 @@ type LinkCounts = { readonly paid: number; readonly open: number }
 const noSessions: LinkCounts = { paid: 0, open: 0 }
 
 const createToLink = (deps: CheckoutDeps) => {
-  const addressOf = createPageAddress(deps)
+  const addressOf = createPageUrlBuilder(deps)
   return (
     { tokenHash: _hash, tokenSealed, paidCount, lineItems, ...row }: store.LinkRow,
     counts: LinkCounts,
@@ -206,17 +206,17 @@ const createToLink = (deps: CheckoutDeps) => {
  * wrong sum are 422.
  */
 function readLink(body: BodyOf<'createPaymentLink'>, sandbox: boolean) {
-  const currency = readFiat(body.currency)
+  const currency = parseFiatCurrency(body.currency)
   const amountAt = (field: 'amount' | 'amountMin' | 'amountMax') => {
     const given = body[field]
-    return given === undefined || given === null ? null : readAmount(given, currency, `/${field}`)
+    return given === undefined || given === null ? null : parseAmount(given, currency, `/${field}`)
   }
   const [amount, amountMin, amountMax] = [amountAt('amount'), amountAt('amountMin'), amountAt('amountMax')]
   const wrong = (pointer: string, code: 'invalid_value' | 'required', message: string) => ({ pointer, code, message })
   const bounds = [...(amountMin === null ? [] : ['/amountMin']), ...(amountMax === null ? [] : ['/amountMax'])]
   const needsAmount = amount === null && body.lineItems !== undefined && body.lineItems !== null
   refuseFields([
-    ...returnErrors(body.returnUrl, sandbox),
+    ...returnUrlErrors(body.returnUrl, sandbox),
     ...(amount === null
       ? []
       : bounds.map((at) => wrong(at, 'invalid_value', 'must be omitted: the link has an amount'))),
@@ -230,12 +230,12 @@ function readLink(body: BodyOf<'createPaymentLink'>, sandbox: boolean) {
     amountMin: amount === null ? (amountMin ?? amountLeast) : null,
     amountMax: amount === null ? (amountMax ?? amountMost) : null,
     description: body.description ?? null,
-    lineItems: amount === null ? null : lineItemsText(readLineItems(body.lineItems, amount, currency)),
+    lineItems: amount === null ? null : formatLineItems(validateLineItems(body.lineItems, amount, currency)),
     websiteReference: body.websiteReference ?? null,
     customFields: body.customFields ? JSON.stringify(body.customFields) : null,
     returnUrl: body.returnUrl ?? null,
     sessionSeconds: body.sessionExpiresInSeconds ?? wire.linkSessionSecondsDefault,
-    endsAt: body.endsAt ? readTime(body.endsAt) : null,
+    endsAt: body.endsAt ? parseTime(body.endsAt) : null,
     paymentsMax: body.paymentsMax ?? null,
   }
 }
@@ -296,7 +296,7 @@ function closedReason(
   return open >= wire.linkSessionsOpenMax ? 'busy' : undefined
 }
 
-async function toLinkView(deps: CheckoutDeps, row: store.LinkRow): Promise<ShownLink> {
+async function toLinkView(deps: CheckoutDeps, row: store.LinkRow): Promise<PayerPaymentLink> {
   const { access, clock, customers, db, deposits } = deps
   const { partnerId, customerId, currency } = row
   const counts = (await countSessions(deps, db, partnerId, [row])).get(row.id) ?? noSessions
@@ -323,7 +323,7 @@ async function openByLink(
   { partnerId, id }: store.LinkRow,
   token: string,
   payer: LinkPayer,
-): ReturnType<Links['openByLink']> {
+): ReturnType<PaymentLinks['openByLink']> {
   const { clock, db } = deps
   const idempotencyKey = `payment-link:${id}:${payer.formId}`
   const openedBy = createHash('sha256').update(`${token} ${payer.ip}`).digest()

@@ -1,7 +1,7 @@
 /** Refunds: money of a paid session goes back to the account that paid, by a payout. */
 import { type BodyOf, ownJson, type QueryOf } from '@partner-payments/wire'
-import { type Caller, notFound, type Page, readAmount, Refusal, refuseField } from '../kernel/api/index.ts'
-import { amountText, type Currency, type Minor, partnerKey, present, writeAmount } from '../kernel/index.ts'
+import { type Caller, notFound, type Page, parseAmount, Refusal, refuseField } from '../kernel/api/index.ts'
+import { amountText, type Currency, type Minor, partnerKey, present, toJsonAmount } from '../kernel/index.ts'
 import { toRequestInProgress, replayRow, sqlState, sqlStateOf, type Tx } from '../postgres/index.ts'
 import { type DepositWithParts, type Part, type PaymentRefunds, parsePartReport } from '../deposits/index.ts'
 import type {
@@ -15,10 +15,10 @@ import type {
 } from '../payouts/index.ts'
 import type { CheckoutDeps } from './session.ts'
 import * as store from './store.ts'
-import { lateById } from './store-late.ts'
+import { latePaymentById } from './store-late.ts'
 import type { EventOutbox, EventPayload } from '../events/index.ts'
 import type { FactQueue } from '../inbox/index.ts'
-import { type IncomingDebtor, isIban, readDomestic } from '../rails/index.ts'
+import { type IncomingDebtor, isIban, parseDomesticAccount } from '../rails/index.ts'
 import type { Cases } from '../cases/index.ts'
 
 export type RefundResult = Refund & { readonly replayed: boolean }
@@ -163,7 +163,7 @@ function createRefund(deps: CheckoutDeps): Refunds['refund'] {
       // The lock of the deposit serialises the refunds of a payment, and a reversal by its bank.
       const [locked] = await deposits.withParts(tx, await deposits.lock(tx, [{ partnerId, id }]))
       const deposit = present(locked, `no deposit ${id} for session ${session.id}`)
-      const amount = readAmount(body.amount, deposit.currency)
+      const amount = parseAmount(body.amount, deposit.currency)
       const fingerprint = refundFingerprint({ sessionId, partId, latePaymentId, amount, reference, reason })
       const known = await payouts.byKey(tx, { partnerId, operation, idempotencyKey })
       if (known !== undefined) return replay(tx, replayRow(known, fingerprint))
@@ -250,7 +250,7 @@ async function storeRefund(
 export type Refund = { readonly row: store.RefundRow; readonly payout: PayoutRow }
 
 const toRefundEvent = ({ row: { id, sessionId }, payout }: Refund): EventPayload<'checkout.refund.updated'> => ({
-  amount: writeAmount(payout.amount, payout.currency),
+  amount: toJsonAmount(payout.amount, payout.currency),
   currency: payout.currency,
   customFields: null,
   idempotencyKey: payout.idempotencyKey,
@@ -342,7 +342,7 @@ function readCreditor(debtor: string | null, isErased: boolean): Creditor {
   const payer = debtor === null ? null : ownJson<IncomingDebtor | null>(debtor)
   const name = payer?.name.trim() ?? ''
   const account = payer?.account ?? ''
-  if (payer === null || name === '' || (!isIban(account) && readDomestic(account) === undefined))
+  if (payer === null || name === '' || (!isIban(account) && parseDomesticAccount(account) === undefined))
     throw new Refusal(
       'payer_account_unknown',
       'The bank did not report an account that can be paid. Send the money by a payout to a beneficiary.',
@@ -377,7 +377,7 @@ function refundedPart({ inParts, status, parts }: DepositWithParts, partId: stri
  */
 async function findAcceptedLate(tx: Tx, { partnerId, id: sessionId }: store.SessionRow, latePaymentId: string | null) {
   if (latePaymentId === null) return undefined
-  const late = await lateById(tx, partnerId, latePaymentId)
+  const late = await latePaymentById(tx, partnerId, latePaymentId)
   if (late === undefined || late.sessionId !== sessionId)
     throw refuseField({
       pointer: '/latePaymentId',

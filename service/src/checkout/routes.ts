@@ -2,7 +2,7 @@
 import { checkout as wire, type ResponseOf } from '@partner-payments/wire'
 import { type Handlers, writePage, createRecordWriter, writeSums } from '../kernel/api/index.ts'
 import type { Idempotency } from '../idempotency/index.ts'
-import { type Currency, type Minor, writeAmount } from '../kernel/index.ts'
+import { type Currency, type Minor, toJsonAmount } from '../kernel/index.ts'
 import { readBritishAccount } from '../rails/index.ts'
 import type { PaymentLink } from './links.ts'
 import type { RefundResult, Refund } from './refunds.ts'
@@ -103,17 +103,17 @@ export function toSession({
   return {
     ...session,
     sessionId: id,
-    amount: writeAmount(amount, session.currency),
-    refundedAmount: writeAmount(refundedAmount, session.currency),
-    paidAmount: writeAmount(paidAmount, session.currency),
-    remainingAmount: writeAmount(remainingAmount, session.currency),
+    amount: toJsonAmount(amount, session.currency),
+    refundedAmount: toJsonAmount(refundedAmount, session.currency),
+    paidAmount: toJsonAmount(paidAmount, session.currency),
+    remainingAmount: toJsonAmount(remainingAmount, session.currency),
     ...(session.partialPayments ? { parts: parts.map((part) => toPart(part, session.currency)) } : {}),
     ...(bic === null ? {} : { bic }),
     ...(session.currency === 'GBP' ? readBritishAccount(session.iban) : {}),
     ...(description === null ? {} : { description }),
     ...(lineItems === null
       ? {}
-      : { lineItems: lineItems.map((item) => ({ ...item, amount: writeAmount(item.amount, session.currency) })) }),
+      : { lineItems: lineItems.map((item) => ({ ...item, amount: toJsonAmount(item.amount, session.currency) })) }),
     ...(websiteReference === null ? {} : { websiteReference }),
     ...(payerName === null ? {} : { payerName }),
     ...(payerEmail === null ? {} : { payerEmail }),
@@ -130,25 +130,25 @@ const toLatePayment = ({ id, amount, refundedAmount, currency, ...late }: LatePa
     ...late,
     currency,
     latePaymentId: id,
-    amount: writeAmount(amount, currency),
-    refundedAmount: refundedAmount === null ? null : writeAmount(refundedAmount, currency),
+    amount: toJsonAmount(amount, currency),
+    refundedAmount: refundedAmount === null ? null : toJsonAmount(refundedAmount, currency),
   })
 
 const writeLink = createRecordWriter(wire.PaymentLink)
 function toLink(link: PaymentLink): ResponseOf<'getPaymentLink'> {
   const { id, currency, lineItems, isActive, sessionSeconds } = link
-  const money = (amount: Minor | null) => (amount === null ? null : writeAmount(amount, currency))
+  const money = (amount: Minor | null) => (amount === null ? null : toJsonAmount(amount, currency))
   return writeLink({
     ...link,
     ...{ linkId: id, active: isActive, sessionExpiresInSeconds: sessionSeconds },
     ...{ amount: money(link.amount), amountMin: money(link.amountMin), amountMax: money(link.amountMax) },
-    lineItems: lineItems?.map((item) => ({ ...item, amount: writeAmount(item.amount, currency) })) ?? null,
+    lineItems: lineItems?.map((item) => ({ ...item, amount: toJsonAmount(item.amount, currency) })) ?? null,
   })
 }
 
 const toPart = ({ id, amount, status, debtorName, receivedAt }: SessionPart, currency: Currency) => ({
   partId: id,
-  amount: writeAmount(amount, currency),
+  amount: toJsonAmount(amount, currency),
   status,
   ...(debtorName === '' ? {} : { debtorName }),
   receivedAt: receivedAt.toISOString(),
@@ -160,7 +160,7 @@ const toRefund = ({ row, payout }: Refund) =>
     ...payout,
     ...row,
     refundId: row.id,
-    amount: writeAmount(payout.amount, payout.currency),
+    amount: toJsonAmount(payout.amount, payout.currency),
     userReference: payout.remittance,
     status: payout.status,
     updatedAt: payout.updatedAt,

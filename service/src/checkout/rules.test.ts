@@ -7,7 +7,7 @@ import { Refusal } from '../kernel/api/index.ts'
 import { defaultIssuers } from '../accounts/settings.ts'
 import { formatCreditorReference } from '../iso20022/index.ts'
 import { planPayerSteps, sandboxBankCountries } from '../banks/sandbox/script.ts'
-import { epcText, sessionFingerprint, msUntil, readSession, type SessionCreate } from './rules.ts'
+import { epcText, sessionFingerprint, sessionDurationMs, parseSessionRequest, type SessionCreate } from './rules.ts'
 
 /** Fields as in JSON: an undefined field is absent. */
 type Fields = { readonly [K in keyof SessionCreate]?: SessionCreate[K] | undefined }
@@ -17,7 +17,7 @@ const valid = { amount: rawNumber('49.90'), currency: 'EUR', idempotencyKey: 'k'
 
 const refusal = (fields: Fields, sandbox = false): Refusal => {
   try {
-    readSession(withFields(fields), sandbox)
+    parseSessionRequest(withFields(fields), sandbox)
   } catch (error) {
     if (error instanceof Refusal) return error
     throw error
@@ -27,17 +27,18 @@ const refusal = (fields: Fields, sandbox = false): Refusal => {
 const pointer = (fields: Fields) => refusal(fields).errors[0]?.pointer
 
 test('a session lasts an hour and has the usual method of its currency by default', () => {
-  const { expires, paymentMethod, returnUrl } = readSession(valid, false)
+  const { expires, paymentMethod, returnUrl } = parseSessionRequest(valid, false)
   assert.deepEqual(
     { expires, paymentMethod, returnUrl },
     { expires: { afterMs: 3_600_000 }, paymentMethod: 'SepaCreditTransfer', returnUrl: null },
   )
-  assert.equal(readSession({ ...valid, currency: 'USD' }, false).paymentMethod, 'Swift')
+  assert.equal(parseSessionRequest({ ...valid, currency: 'USD' }, false).paymentMethod, 'Swift')
 })
 
 test('a session expires after some seconds or at a given time, between five minutes and 30 days from now', () => {
   const now = new Date('2026-11-29T12:00:00Z')
-  const ends = (expiresAt: string) => msUntil(readSession({ ...valid, expiresAt }, false).expires, now)
+  const ends = (expiresAt: string) =>
+    sessionDurationMs(parseSessionRequest({ ...valid, expiresAt }, false).expires, now)
   assert.equal(ends('2026-11-29T12:05:00Z'), 300_000)
   assert.equal(ends('2026-12-29T12:00:00Z'), 2_592_000_000)
   for (const wrong of ['2026-11-29T12:04:59Z', '2026-12-29T12:00:01Z', '2026-11-28T12:00:00Z'])
@@ -72,13 +73,16 @@ test('a return URL must be https without credentials; the sandbox also accepts h
   ])
     assert.equal(refusal({ returnUrl }, true).errors[0]?.pointer, '/returnUrl', returnUrl)
   assert.equal(pointer({ returnUrl: 'http://localhost:3000/' }), '/returnUrl')
-  assert.equal(readSession({ ...valid, returnUrl: 'http://localhost:3000/' }, true).returnUrl, 'http://localhost:3000/')
+  assert.equal(
+    parseSessionRequest({ ...valid, returnUrl: 'http://localhost:3000/' }, true).returnUrl,
+    'http://localhost:3000/',
+  )
 })
 
 test('every field of a request is part of its fingerprint', () => {
   const fingerprint = (fields: Fields) => {
     const body = withFields(fields)
-    return sessionFingerprint(body, readSession(body, false))
+    return sessionFingerprint(body, parseSessionRequest(body, false))
   }
   const others: readonly Fields[] = [
     { amount: rawNumber('49.91') },

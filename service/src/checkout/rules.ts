@@ -8,7 +8,7 @@ import {
   type PaymentMethod,
 } from '@partner-payments/wire'
 import countries from 'i18n-iso-countries/index.js'
-import { readAmount, readCurrency, readTime, refuseField, refuseFields } from '../kernel/api/index.ts'
+import { parseAmount, parseCurrency, parseTime, refuseField, refuseFields } from '../kernel/api/index.ts'
 import { amountText, type Currency, isFiat, type Minor, secondMs } from '../kernel/index.ts'
 import type { DepositStatus } from '../deposits/index.ts'
 
@@ -49,19 +49,19 @@ export type LineItem = { readonly name: string; readonly quantity: number; reado
  * Parses a request. Refuses (400) with all invalid fields in one response; an unsupported currency and items with a
  * wrong sum are 422.
  */
-export function readSession(body: SessionCreate, sandbox: boolean): SessionRequest {
-  const currency = readFiat(body.currency)
-  const amount = readAmount(body.amount, currency)
+export function parseSessionRequest(body: SessionCreate, sandbox: boolean): SessionRequest {
+  const currency = parseFiatCurrency(body.currency)
+  const amount = parseAmount(body.amount, currency)
   const paymentMethod = body.paymentMethod ?? (currency === 'EUR' ? 'SepaCreditTransfer' : 'Swift')
   refuseFields([
     ...customerErrors(body),
     ...methodErrors(paymentMethod, currency),
     ...countryErrors('/paymentCountryCode', body.paymentCountryCode),
     ...countryErrors('/customer/residenceCountryCode', body.customer?.residenceCountryCode),
-    ...returnErrors(body.returnUrl, sandbox),
+    ...returnUrlErrors(body.returnUrl, sandbox),
     ...expiryErrors(body),
   ])
-  const lineItems = readLineItems(body.lineItems, amount, currency)
+  const lineItems = validateLineItems(body.lineItems, amount, currency)
   return {
     amount,
     currency,
@@ -73,8 +73,8 @@ export function readSession(body: SessionCreate, sandbox: boolean): SessionReque
 }
 
 /** Parses a fiat currency. Refuses: currency_not_supported. */
-export function readFiat(text: string): Currency {
-  const currency = readCurrency(text)
+export function parseFiatCurrency(text: string): Currency {
+  const currency = parseCurrency(text)
   if (isFiat(currency)) return currency
   throw refuseField(
     { pointer: '/currency', code: 'invalid_value', message: 'is a token; a payment page accepts fiat currencies only' },
@@ -83,7 +83,7 @@ export function readFiat(text: string): Currency {
 }
 
 function readExpiry({ expiresAt, expiresInSeconds }: SessionCreate): SessionExpiry {
-  if (expiresAt) return { at: readTime(expiresAt) }
+  if (expiresAt) return { at: parseTime(expiresAt) }
   return { afterMs: (expiresInSeconds ?? wire.checkoutExpiry.secondsDefault) * secondMs }
 }
 
@@ -96,7 +96,7 @@ const expiryErrors = ({ expiresAt, expiresInSeconds }: SessionCreate): readonly 
  * Computes how long a session lasts from now, in milliseconds. Checked only when the session is opened, so that a later
  * replay is not refused. Refuses: validation_failed.
  */
-export function msUntil(expires: SessionExpiry, now: Date): number {
+export function sessionDurationMs(expires: SessionExpiry, now: Date): number {
   if ('afterMs' in expires) return expires.afterMs
   const ms = expires.at.getTime() - now.getTime()
   const { secondsMin, secondsMax } = wire.checkoutExpiry
@@ -106,11 +106,11 @@ export function msUntil(expires: SessionExpiry, now: Date): number {
 }
 
 /** Parses line items and checks their sum. Refuses: validation_failed, line_items_mismatch. */
-export function readLineItems(given: SessionCreate['lineItems'], amount: Minor, currency: Currency) {
+export function validateLineItems(given: SessionCreate['lineItems'], amount: Minor, currency: Currency) {
   if (given === null || given === undefined) return null
   const items = given.map((item, at): LineItem => ({
     ...item,
-    amount: readAmount(item.amount, currency, `/lineItems/${at}/amount`),
+    amount: parseAmount(item.amount, currency, `/lineItems/${at}/amount`),
   }))
   const sum = items.reduce((total, item) => total + item.amount, 0n)
   if (sum === amount) return items
@@ -119,7 +119,7 @@ export function readLineItems(given: SessionCreate['lineItems'], amount: Minor, 
 }
 
 /** Formats line items for the row. */
-export const lineItemsText = (items: readonly LineItem[] | null): string | null =>
+export const formatLineItems = (items: readonly LineItem[] | null): string | null =>
   items && JSON.stringify(items.map(({ amount, ...item }) => ({ ...item, amount: amount.toString() })))
 
 export function parseLineItems(text: string | null): readonly LineItem[] | null {
@@ -155,7 +155,7 @@ const countryErrors = (pointer: string, country: string | null | undefined): rea
     : []
 
 /** Validates a return URL. The page shows it as a link, so schemes such as `javascript:` are refused. */
-export function returnErrors(text: string | null | undefined, sandbox: boolean): readonly FieldError[] {
+export function returnUrlErrors(text: string | null | undefined, sandbox: boolean): readonly FieldError[] {
   if (text === null || text === undefined) return []
   // A browser would repair blanks and backslashes, and lead the payer to another site.
   const url = /^https?:\/\/[^\s\p{Cc}\\]+$/iu.test(text) ? URL.parse(text) : null
@@ -198,7 +198,7 @@ export function sessionFingerprint(
     customFields ?? null,
     'afterMs' in expires ? expires.afterMs : expires.at.toISOString(),
     // Absent in fingerprints of the previous version.
-    ...(description || lineItems ? [description ?? null, lineItemsText(lineItems)] : []),
+    ...(description || lineItems ? [description ?? null, formatLineItems(lineItems)] : []),
     ...(partialPayments ? ['in parts'] : []),
   ])
 }

@@ -11,7 +11,7 @@ import {
   type Service,
   type TestPartner,
 } from '../../../test/support/composition.ts'
-import { linkTokenPartner } from '../access/index.ts'
+import { linkTokenPartnerId } from '../access/index.ts'
 import { hourMs, newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { toSession } from './routes.ts'
@@ -34,7 +34,7 @@ suite('sessions', async () => {
     const opened = await open({ returnUrl: 'https://shop.example.com/', websiteReference: 'order 1' })
     const { partner, session, token } = opened
     assert.equal(session.status, 'Open')
-    assert.equal(linkTokenPartner(token), partner.partnerId)
+    assert.equal(linkTokenPartnerId(token), partner.partnerId)
     assert.match(session.creditorReference, /^RF\d{2}[0-9A-Z]{16}$/)
     const account = await service.accounts.get(partner.partnerId, partner.customer.id)
     assert.equal(session.iban, account.ibans[0].iban)

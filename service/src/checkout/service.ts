@@ -5,9 +5,9 @@ import {
   type Caller,
   notFound,
   type Page,
-  readAmount,
-  readCurrency,
-  readTime,
+  parseAmount,
+  parseCurrency,
+  parseTime,
   Refusal,
   refuseField,
   type Sums,
@@ -22,7 +22,7 @@ import {
   partnerKey,
   present,
   randomText,
-  writeAmount,
+  toJsonAmount,
   tokenHash,
 } from '../kernel/index.ts'
 import { inTransaction, oncePerKey, type Tx } from '../postgres/index.ts'
@@ -31,34 +31,34 @@ import { type DepositRow, hashFingerprint, type DepositWithParts, type Part } fr
 import {
   type SessionExtras,
   type CheckoutDeps,
-  createToSession,
-  linkContext,
+  createSessionMapper,
+  sessionTokenContext,
   type Session,
-  type ToSession,
+  type SessionMapper,
 } from './session.ts'
 import { createPaymentPages, type PaymentPages } from './hosted.ts'
 import {
   depositStatusesOf,
   sessionFingerprint,
-  lineItemsText,
-  msUntil,
-  readSession,
+  formatLineItems,
+  sessionDurationMs,
+  parseSessionRequest,
   type SessionRequest,
 } from './rules.ts'
-import { createLate, type LatePayments, readLatePayments } from './late.ts'
-import { createLinks, type LinkSessions, type Links } from './links.ts'
+import { createLatePayments, type LatePayments, readLatePayments } from './late.ts'
+import { createPaymentLinks, type LinkSessions, type PaymentLinks } from './links.ts'
 import { createRefunds, sumRefundsOfSessions, type Refunds } from './refunds.ts'
 import * as store from './store.ts'
-import type { BankStep } from '../rails/index.ts'
-import { lateOfSessions } from './store-late.ts'
-import { contrastProblem, logoDigest, rasterizeLogo, drawnPixelsMax, readColour, readLogo } from '../branding/index.ts'
+import type { PayerStep } from '../rails/index.ts'
+import { latePaymentsOfSessions } from './store-late.ts'
+import { contrastProblem, logoDigest, convertLogo, drawnPixelsMax, readColour, readLogo } from '../branding/index.ts'
 import type { DocumentBrand } from '../typesetting/index.ts'
 
 export type Checkout = PaymentPages &
   Appearance &
   Refunds &
   LatePayments &
-  Links & {
+  PaymentLinks & {
     /**
      * Opens the deposit and its page in one transaction. Refuses: validation_failed, not_found (customerId),
      * line_items_mismatch, account_blocked, customer_not_verified, balance_limit_exceeded, currency_not_supported,
@@ -75,7 +75,7 @@ export type Checkout = PaymentPages &
     /** Sums at most `sumRowsMax` sessions. */
     readonly sums: (partnerId: string, query: QueryOf<'sumCheckoutSessions'>) => Promise<Sums>
     /** Deletes the email of an erased customer from the payer index. */
-    readonly forgetEmail: typeof store.forgetEmail
+    readonly forgetEmail: typeof store.deletePayerEmail
     /** Erases the customer's data from its sessions. */
     readonly eraseSessions: typeof store.eraseSessions
     /** Expires an open session. Refuses: not_found, checkout_session_not_open. */
@@ -95,7 +95,7 @@ const creditorReferenceChars = { other: 16, british: 14 } as const
 
 export function createCheckout(deps: CheckoutDeps): Checkout {
   const { db, deposits } = deps
-  const toSession = createToSession(deps)
+  const toSession = createSessionMapper(deps)
   const besideOf = createReadExtras(deps)
   const read = async (tx: Tx, partnerId: string, id: string) => {
     const row = await store.sessionById(tx, partnerId, id)
@@ -123,8 +123,8 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
     ...createPaymentPages(deps),
     ...createAppearance(deps),
     ...createRefunds(deps),
-    ...createLate(deps),
-    ...createLinks(deps, createLinkSessions(deps)),
+    ...createLatePayments(deps),
+    ...createPaymentLinks(deps, createLinkSessions(deps)),
     create: createCreate(deps, toSession, besideOf),
     get,
     list: createList(deps, toSession, besideOf),
@@ -132,7 +132,7 @@ export function createCheckout(deps: CheckoutDeps): Checkout {
       const filter = await readFilter(deps, partnerId, query)
       return capSums(filter === undefined ? [] : await store.sumSessions(db, partnerId, filter, sumRowsRead))
     },
-    forgetEmail: store.forgetEmail,
+    forgetEmail: store.deletePayerEmail,
     eraseSessions: store.eraseSessions,
     expire,
     simulate: createSimulate(deps, { read, toSession, expire }),
@@ -165,11 +165,11 @@ const createReadExtras =
 /** Marks a part as suspended: its session ends before it is paid in full. */
 const suspendHeld = (part: Part): Part => (part.status === 'Held' ? { ...part, status: 'Suspended' } : part)
 
-function createCreate(deps: CheckoutDeps, toSession: ToSession, besideOf: ReadExtras): Checkout['create'] {
+function createCreate(deps: CheckoutDeps, toSession: SessionMapper, besideOf: ReadExtras): Checkout['create'] {
   const { db, deposits, sandbox } = deps
   return async (caller, body) => {
     const { partnerId } = caller
-    const request = readSession(body, sandbox)
+    const request = parseSessionRequest(body, sandbox)
     const requestFingerprint = hashFingerprint(sessionFingerprint(body, request))
     const { row: deposit, replayed } = await oncePerKey({
       requestFingerprint,
@@ -257,7 +257,7 @@ async function openWithToken(
       customFields: opening.customFields,
       ip: '',
       paymentCountry: paymentCountry ?? '',
-      expiresAfterMs: msUntil(expires, clock.now()),
+      expiresAfterMs: sessionDurationMs(expires, clock.now()),
       paymentMethod,
       creditor: { accountHolderName: payee, iban, ...(bic === null ? {} : { bic }) },
       inParts: opening.inParts,
@@ -273,13 +273,13 @@ async function openWithToken(
     depositId: deposit.id,
     customerId: customer.id,
     tokenHash: tokenHash(token),
-    tokenSealed: sealer.seal(token, linkContext(partnerId, deposit.sessionId)),
+    tokenSealed: sealer.seal(token, sessionTokenContext(partnerId, deposit.sessionId)),
     creditorReference,
     payee,
     iban,
     bic,
     ...{ paymentCountry, residenceCountry: opening.residenceCountry, returnUrl, description: opening.description },
-    lineItems: lineItemsText(lineItems),
+    lineItems: formatLineItems(lineItems),
     ...link,
     createdAt: clock.now(),
   })
@@ -322,7 +322,7 @@ function createLinkSessions(deps: CheckoutDeps): LinkSessions {
         await store.sessionById(tx, partnerId, deposit.sessionId),
         `no session ${deposit.sessionId} for deposit ${deposit.id}`,
       )
-      return { token: sealer.open(tokenSealed, linkContext(partnerId, id)) }
+      return { token: sealer.open(tokenSealed, sessionTokenContext(partnerId, id)) }
     },
     open: async (tx, { partnerId, customerId, request, idempotencyKey, fields, link }) => {
       const customer = await customers.hold(tx, partnerId, customerId, '/customerId')
@@ -334,7 +334,7 @@ function createLinkSessions(deps: CheckoutDeps): LinkSessions {
       })
       const { deposit, creditorReference } = opened
       eventOutbox.append(tx, partnerId, 'checkout.session.opened', clock.now(), {
-        ...{ amount: writeAmount(deposit.amount, deposit.currency), currency: deposit.currency },
+        ...{ amount: toJsonAmount(deposit.amount, deposit.currency), currency: deposit.currency },
         ...{ customFields: fields.customFields, idempotencyKey, reference: deposit.reference },
         ...{ websiteReference: fields.websiteReference, customerId: customer.serviceId, customerGuid: customer.id },
         partnerCustomerId: customer.partnerCustomerIdentifier,
@@ -367,7 +367,7 @@ async function findOrCreateCustomer(
   const { partnerId } = caller
   if (customer === undefined) return customers.hold(tx, partnerId, customerId ?? '', '/customerId')
   const { email, fullName } = customer
-  await store.lockEmail(tx, partnerId, email, clock.now())
+  await store.lockPayerEmail(tx, partnerId, email, clock.now())
   const known = await customers.byEmail(tx, partnerId, email)
   const named = { email, ...(fullName === undefined ? {} : { kyc: { fullName } }) }
   return known ?? customers.create(partnerId, named, tx, caller)
@@ -386,12 +386,12 @@ async function readFilter(
     ...{ customerId, creditorReference, linkId },
     statuses: status === undefined ? null : depositStatusesOf(status),
     hasLate: hasLatePayments === undefined ? null : hasLatePayments === 'true',
-    createdFrom: createdFrom === undefined ? null : readTime(createdFrom),
-    createdTo: createdTo === undefined ? null : readTime(createdTo),
+    createdFrom: createdFrom === undefined ? null : parseTime(createdFrom),
+    createdTo: createdTo === undefined ? null : parseTime(createdTo),
   }
 }
 
-function createList(deps: CheckoutDeps, toSession: ToSession, besideOf: ReadExtras): Checkout['list'] {
+function createList(deps: CheckoutDeps, toSession: SessionMapper, besideOf: ReadExtras): Checkout['list'] {
   const { db, cursors, deposits } = deps
   return async (partnerId, query) => {
     const list = `checkout:${partnerId}`
@@ -428,7 +428,7 @@ type Simulate = (
 
 type SimulateDeps = {
   readonly expire: (partnerId: string, id: string, tx?: Tx) => Promise<Session>
-  readonly toSession: ToSession
+  readonly toSession: SessionMapper
   readonly read: (
     tx: Tx,
     partnerId: string,
@@ -437,7 +437,7 @@ type SimulateDeps = {
 }
 
 /** The steps of each outcome. Steps that the session has already passed have no further effect. */
-const stepsByOutcome: Readonly<Record<Exclude<CheckoutOutcome, 'expired'>, readonly BankStep[]>> = {
+const stepsByOutcome: Readonly<Record<Exclude<CheckoutOutcome, 'expired'>, readonly PayerStep[]>> = {
   completed: ['initiate', 'submit', 'accept', 'settle'],
   failed: ['initiate', 'submit', 'fail'],
   abandoned: ['initiate'],
@@ -486,7 +486,7 @@ function createSimulate(deps: CheckoutDeps, { read, toSession, expire }: Simulat
 
 /** Finds the deposit of the late payment that was accepted last. */
 async function lastAccepted({ deposits }: CheckoutDeps, tx: Tx, session: store.SessionRow) {
-  const rows = await lateOfSessions(tx, [session])
+  const rows = await latePaymentsOfSessions(tx, [session])
   const id = rows.findLast(({ depositId }) => depositId !== null)?.depositId ?? null
   const [found] = id === null ? [] : await deposits.byIds(tx, [{ partnerId: session.partnerId, id }])
   return found
@@ -517,11 +517,11 @@ function requireOutcomeOrStep({ outcome, step }: BodyOf<'simulateCheckoutSession
 
 /** Parses the amount and the currency of a simulation. Refuses: validation_failed, currency_not_supported. */
 function readSimulatedMoney({ amount, currency: code }: BodyOf<'simulateCheckoutSession'>, session: Session) {
-  const currency = code === undefined ? session.currency : readCurrency(code)
+  const currency = code === undefined ? session.currency : parseCurrency(code)
   if (!isFiat(currency)) throw new Refusal('currency_not_supported', `The sandbox bank holds no ${currency}.`)
   return {
     currency,
-    amount: amount === undefined ? session.remainingAmount || session.amount : readAmount(amount, currency),
+    amount: amount === undefined ? session.remainingAmount || session.amount : parseAmount(amount, currency),
   }
 }
 
@@ -540,7 +540,7 @@ function createAppearance({ db, clock }: Pick<CheckoutDeps, 'db' | 'clock'>): Ap
   const drawOnce = (partnerId: string, logo: Uint8Array): Promise<Uint8Array | null> => {
     const draw = async () => {
       const made = await drawLogo(logo)
-      await store.storeDrawnLogo(db, partnerId, made)
+      await store.storeRenderedLogo(db, partnerId, made)
       return made.drawn
     }
     const work = drawing.get(partnerId) ?? draw().finally(() => drawing.delete(partnerId))
@@ -587,7 +587,7 @@ async function readLogoText(text: string) {
   return { ...logo, ...(await drawLogo(bytes)) }
 }
 
-const drawLogo = async (logo: Uint8Array): Promise<store.DrawnLogo> => ({
-  drawn: (await rasterizeLogo(logo)) ?? null,
+const drawLogo = async (logo: Uint8Array): Promise<store.RenderedLogo> => ({
+  drawn: (await convertLogo(logo)) ?? null,
   from: logoDigest(logo),
 })

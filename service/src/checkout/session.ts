@@ -85,7 +85,7 @@ export type SessionPart = {
 }
 
 /** Returns the money of a deposit without parts under review. A deposit under review has no paid amount either. */
-export function depositMoney(deposit: DepositWithParts): Pick<Session, 'paidAmount' | 'remainingAmount' | 'parts'> {
+export function depositAmounts(deposit: DepositWithParts): Pick<Session, 'paidAmount' | 'remainingAmount' | 'parts'> {
   const { amount, status, inParts, reversedAt, parts } = deposit
   const isPaid = status === 'Completed' && reversedAt === null
   const paidAmount = inParts ? paidIn(parts) : isPaid ? amount : 0n
@@ -111,13 +111,13 @@ export type SessionExtras = {
   readonly customerName: string | undefined
 }
 
-export type ToSession = (row: store.SessionRow, deposit: DepositWithParts, beside: SessionExtras) => Session
+export type SessionMapper = (row: store.SessionRow, deposit: DepositWithParts, beside: SessionExtras) => Session
 
-export function createToSession(deps: CheckoutDeps): ToSession {
+export function createSessionMapper(deps: CheckoutDeps): SessionMapper {
   const { sealer } = deps
-  const addressOf = createPageAddress(deps)
+  const addressOf = createPageUrlBuilder(deps)
   return (row, deposit, { refundedAmount, latePayments, customerName }) => {
-    const token = sealer.open(row.tokenSealed, linkContext(row.partnerId, row.id))
+    const token = sealer.open(row.tokenSealed, sessionTokenContext(row.partnerId, row.id))
     return {
       id: row.id,
       reference: deposit.reference,
@@ -125,7 +125,7 @@ export function createToSession(deps: CheckoutDeps): ToSession {
       url: addressOf(row.partnerId, token),
       amount: deposit.amount,
       currency: deposit.currency,
-      ...depositMoney(deposit),
+      ...depositAmounts(deposit),
       partialPayments: deposit.inParts,
       customerId: row.customerId,
       iban: row.iban,
@@ -161,14 +161,14 @@ function findPayerName(
 }
 
 /** Creates the function that returns the URL of a page: under the partner's own host, if one is configured. */
-export function createPageAddress({ publicUrl, pageUrls }: Pick<CheckoutDeps, 'publicUrl' | 'pageUrls'>) {
+export function createPageUrlBuilder({ publicUrl, pageUrls }: Pick<CheckoutDeps, 'publicUrl' | 'pageUrls'>) {
   return (partnerId: string, path: string): string => {
     const base = pageUrls.get(partnerId) ?? publicUrl
     return `${base.replace(/\/$/, '')}/checkout/${path}`
   }
 }
 
-export const linkContext = (partnerId: string, sessionId: string) => [
+export const sessionTokenContext = (partnerId: string, sessionId: string) => [
   'checkout.sessions',
   partnerId,
   sessionId,
@@ -179,7 +179,7 @@ export const sealedLinkTokens: SealedColumn = {
   table: 'checkout.sessions',
   column: 'token_sealed',
   key: { id: 'uuid' },
-  contextOf: (partnerId, cell) => linkContext(partnerId, cell('id')),
+  contextOf: (partnerId, cell) => sessionTokenContext(partnerId, cell('id')),
 }
 
 export type CheckoutDeps = {

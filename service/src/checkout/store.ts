@@ -58,10 +58,10 @@ export function sessionById(tx: Tx, partnerId: string, id: string): Promise<Sess
     select ${columns} from checkout.sessions where partner_id = ${partnerId} and id = ${id}`)
 }
 
-export type PageToken = { readonly partnerId: string; readonly hash: Uint8Array }
+export type SessionTokenKey = { readonly partnerId: string; readonly hash: Uint8Array }
 
 /** Reads the sessions of page tokens, for a batch of page views. */
-export function sessionsByTokens(tx: Tx, keys: readonly PageToken[]): Promise<readonly SessionRow[]> {
+export function sessionsByTokens(tx: Tx, keys: readonly SessionTokenKey[]): Promise<readonly SessionRow[]> {
   return tx.rows<SessionRow>(sql`/* checkout.sessionsByTokens */
     select ${columns} from checkout.sessions
     where ${ofPartners(keys.map((key) => key.partnerId))} and token_hash = any(${keys.map((key) => key.hash)}::bytea[])`)
@@ -147,12 +147,12 @@ function pageOf(partnerId: string, filter: SessionFilter, afterId: string | null
 }
 
 /** Inserts the row of an email address if it is missing, and locks it: this serialises sessions that may create its customer. */
-export async function lockEmail(tx: Tx, partnerId: string, email: string, now: Date): Promise<void> {
+export async function lockPayerEmail(tx: Tx, partnerId: string, email: string, now: Date): Promise<void> {
   for (;;) {
-    await tx.run(sql`/* checkout.lockEmail */
+    await tx.run(sql`/* checkout.lockPayerEmail */
       insert into checkout.payer_emails (partner_id, email, created_at)
       values (${partnerId}, lower(${email}::text), ${now}) on conflict (partner_id, email) do nothing`)
-    const locked = await tx.run(sql`/* checkout.lockEmail */
+    const locked = await tx.run(sql`/* checkout.lockPayerEmail */
       select 1 from checkout.payer_emails where partner_id = ${partnerId} and email = lower(${email}::text) for update`)
     // An erasure has deleted the row while this call waited for it.
     if (locked === 1) return
@@ -163,8 +163,8 @@ export async function lockEmail(tx: Tx, partnerId: string, email: string, now: D
  * Deletes the email of an erased customer from the payer index. Another customer with the address gets a row with its
  * next payment.
  */
-export async function forgetEmail(tx: Tx, partnerId: string, email: string): Promise<void> {
-  await tx.run(sql`/* checkout.forgetEmail */
+export async function deletePayerEmail(tx: Tx, partnerId: string, email: string): Promise<void> {
+  await tx.run(sql`/* checkout.deletePayerEmail */
     delete from checkout.payer_emails where partner_id = ${partnerId} and email = lower(${email}::text)`)
 }
 
@@ -260,14 +260,14 @@ export const noBranding: Branding = { name: null, colour: null, colourDark: null
 /**
  * Rendered logo for documents (null if it cannot be rendered), and the digest of the logo from which it was rendered.
  */
-export type DrawnLogo = { readonly drawn: Uint8Array | null; readonly from: Uint8Array }
+export type RenderedLogo = { readonly drawn: Uint8Array | null; readonly from: Uint8Array }
 
 /** An absent field stays unchanged. */
 type BrandingChange = {
   readonly name: string | null | undefined
   readonly colour: string | null | undefined
   readonly colourDark: string | null | undefined
-  readonly logo: (Logo & DrawnLogo) | null | undefined
+  readonly logo: (Logo & RenderedLogo) | null | undefined
 }
 
 export function readBranding(tx: Tx, partnerId: string): Promise<Branding | undefined> {
@@ -287,8 +287,8 @@ export function readDocumentBrand(
 }
 
 /** Stores the rendered logo, unless another logo was set in the meantime. */
-export async function storeDrawnLogo(tx: Tx, partnerId: string, { drawn, from }: DrawnLogo): Promise<void> {
-  await tx.run(sql`/* checkout.storeDrawnLogo */
+export async function storeRenderedLogo(tx: Tx, partnerId: string, { drawn, from }: RenderedLogo): Promise<void> {
+  await tx.run(sql`/* checkout.storeRenderedLogo */
     update checkout.branding set drawn_logo = ${drawn}, drawn_from = ${from}
     where partner_id = ${partnerId} and sha256(logo) = ${from}`)
 }

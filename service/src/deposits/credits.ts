@@ -15,7 +15,7 @@ import type { NewTransaction } from '../transactions/index.ts'
 import { type AccountOwner, type CreditOutcome, type DepositsDeps, payerParty } from './deps.ts'
 import * as events from './events.ts'
 import { awaitingParts, type DepositCreditTrigger, type DepositStatus } from './lifecycle.ts'
-import { refuseClosed } from './inbound.ts'
+import { requireOpenAccount } from './inbound.ts'
 import { createReverse, type ReversalNotification, type WithdrawSuspended } from './reversals.ts'
 import * as store from './store.ts'
 import * as matchingStore from './store-parts.ts'
@@ -52,7 +52,7 @@ export type Credits = {
     purpose: CreditPurpose,
   ) => Promise<{ readonly id: string; readonly reference: string }>
   /** Returns those credits whose money a partner has received. */
-  readonly creditsCompleted: typeof matchingStore.creditsCompleted
+  readonly creditsCompleted: typeof matchingStore.receivedCredits
   /** Lists unpaid deposits of a partner with this amount, created since a time, newest first. */
   readonly waitingOfAmount: (
     tx: Tx,
@@ -144,7 +144,7 @@ export function createCredits(deps: DepositsDeps, apply: ApplyCredits): Credits 
     creditOwner: async (tx, connector, { partnerId, customerId }, notification) => {
       const customer = customerId === null ? undefined : await customers.find(tx, partnerId, customerId)
       const owner = { partnerId, customerId: customer?.id ?? null }
-      await refuseClosed(deps, tx, owner, notification.money.currency)
+      await requireOpenAccount(deps, tx, owner, notification.money.currency)
       const booking = { connector, owner, notification }
       const [id] = await bookDeposits(deps, tx, [booking])
       if (id === undefined) throw notFound('customer')
@@ -166,9 +166,9 @@ export function createCredits(deps: DepositsDeps, apply: ApplyCredits): Credits 
       const [row] = await store.depositsByIds(tx, [{ partnerId: owner.partnerId, id }])
       return { id, reference: present(row, `no deposit ${id} of an accepted credit`).reference }
     },
-    creditsCompleted: matchingStore.creditsCompleted,
+    creditsCompleted: matchingStore.receivedCredits,
     waitingOfAmount: (tx, partnerId, money, since) =>
-      matchingStore.unpaidOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: waitingMax }),
+      matchingStore.unpaidDepositsOfAmount(tx, partnerId, { ...money, after: firstIdOf(since), rowsMax: waitingMax }),
     namedIn: async (tx, partnerId, texts) => {
       const references = referencesInTexts(...texts).flat()
       const found = references.length === 0 ? [] : await matchingStore.depositsByReference(tx, references)

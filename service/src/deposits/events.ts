@@ -1,6 +1,6 @@
 /** Maps a deposit to event `data`, one function for each event. A missing string is empty. */
 import { ownJsonExactly } from '@partner-payments/wire'
-import { type Minor, writeAmount } from '../kernel/index.ts'
+import { type Minor, toJsonAmount } from '../kernel/index.ts'
 import type { IncomingDebtor } from '../rails/index.ts'
 import type { Customer, Payer } from '../parties/customers/index.ts'
 import type { Deposit } from './store.ts'
@@ -11,7 +11,7 @@ import { type PartsPlan, parsePartReport } from './parts.ts'
 type EventCustomer = Pick<Payer, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email'>
 
 const common = (deposit: Deposit, customer: EventCustomer) => ({
-  amount: writeAmount(deposit.amount, deposit.currency),
+  amount: toJsonAmount(deposit.amount, deposit.currency),
   currency: deposit.currency as string,
   customFields: parseCustomFields(deposit),
   idempotencyKey: deposit.idempotencyKey,
@@ -95,10 +95,10 @@ const partEvent = (
   ...payer(debtor ?? { account: '', address: null, bic: '', countryCode: '', name: '' }),
   sessionId: deposit.sessionId,
   partId: id,
-  partAmount: writeAmount(amount, deposit.currency),
+  partAmount: toJsonAmount(amount, deposit.currency),
   status: status as string,
-  paidAmount: writeAmount(paid, deposit.currency),
-  remainingAmount: writeAmount(deposit.amount - paid, deposit.currency),
+  paidAmount: toJsonAmount(paid, deposit.currency),
+  remainingAmount: toJsonAmount(deposit.amount - paid, deposit.currency),
 })
 
 export const failedEvent = (deposit: Deposit, customer: EventCustomer, errorDetails: string) => ({

@@ -1,7 +1,7 @@
 /** Decides whether the partner's balance and the customer's account accept the money of a deposit. */
 import { Refusal } from '../kernel/api/index.ts'
 import { type Currency, type Minor, partnerKey } from '../kernel/index.ts'
-import { type AccountSnapshots, balanceStateIn, blocksInbound, type Movement } from '../ledger/index.ts'
+import { type AccountSnapshots, getBalanceState, blocksInbound, type Movement } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import {
   exceedsBalance,
@@ -31,7 +31,7 @@ export type BlockReason = 'account_blocked' | 'customer_not_verified'
 export const withoutBlocks: InboundAccounts = { accounts: new Map(), owners: new Map(), blockOf: () => undefined }
 
 /** Reads the accounts of accepted deposits and of those whose money has waited in suspense: only these can be credited. */
-export async function readInbound(
+export async function readInboundAccounts(
   { ledger, customers, rates }: DepositsDeps,
   tx: Tx,
   deposits: readonly Deposit[],
@@ -58,7 +58,7 @@ export async function readInbound(
   const isAbove = await findAboveLargestBalance({ ledger, customers, rates }, tx, deposits.filter(isPaid), owners)
   const blockOf = (deposit: Deposit): BlockReason | undefined => {
     const { partnerId, customerId, currency } = deposit
-    if (blocksInbound(balanceStateIn(accounts, partnerId, currency))) return 'account_blocked'
+    if (blocksInbound(getBalanceState(accounts, partnerId, currency))) return 'account_blocked'
     const block = ownerBlock(owners.get(partnerKey(partnerId, customerId ?? '')), currency)
     return block ?? (isAbove(deposit) ? 'customer_not_verified' : undefined)
   }
@@ -154,7 +154,7 @@ export async function cannotReceive(
   return asked.map(({ partnerId, customerId, currency }, index) => {
     const owner = owners.get(partnerKey(partnerId, customerId ?? ''))
     const isBlocked =
-      blocksInbound(balanceStateIn(accounts, partnerId, currency)) || ownerBlock(owner, currency) !== undefined
+      blocksInbound(getBalanceState(accounts, partnerId, currency)) || ownerBlock(owner, currency) !== undefined
     return isBlocked || owner?.isErased === true || holds[index] === 'confirmed'
   })
 }
@@ -163,14 +163,14 @@ export async function cannotReceive(
  * Refuses money that an operator gives to an owner whose account is closed. A block does not prevent it. Refuses:
  * account_blocked.
  */
-export async function refuseClosed(
+export async function requireOpenAccount(
   { ledger, customers }: Pick<DepositsDeps, 'ledger' | 'customers'>,
   tx: Tx,
   { partnerId, customerId }: AccountOwner,
   currency: Currency,
 ): Promise<void> {
   const accounts = await ledger.accountsOf(tx, [{ partnerId, currency, debit: 'suspense', credit: 'balance' }])
-  if (balanceStateIn(accounts, partnerId, currency) === 'Closed')
+  if (getBalanceState(accounts, partnerId, currency) === 'Closed')
     throw new Refusal('account_blocked', `The ${currency} balance is closed: return the money.`)
   if (customerId === null) return
   const payers = await customers.payersByIds(tx, [{ partnerId, id: customerId }])

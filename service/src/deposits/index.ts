@@ -23,4 +23,4 @@ export {
   sessionReads,
 } from './store.ts'
 export { type Part, partMovements, partReads, type PayerRule } from './store-parts.ts'
-export { lacksOwnership } from './payers.ts'
+export { lacksOwnershipProof } from './payers.ts'

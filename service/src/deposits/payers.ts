@@ -64,7 +64,7 @@ export async function checkPayers(
 const ownershipMissing = 'ownership'
 /** Long enough for an owner who is away from the wallet. */
 const proofDays = 14
-export const lacksOwnership = (check: store.PayerCheck | undefined): boolean => check?.lacks === ownershipMissing
+export const lacksOwnershipProof = (check: store.PayerCheck | undefined): boolean => check?.lacks === ownershipMissing
 
 /**
  * Checks whether tokens need a proof of who controls the wallet (articles 14(5) and 16(2)): new payments in `arrivals`,
@@ -92,7 +92,7 @@ export async function checkWallets(
     const check: store.PayerCheck = { ...found, answerBy, decision: null, foundAt: now }
     return [{ check, customerId, account: debtor.account }]
   })
-  const waiting = kept.filter(({ check }) => lacksOwnership(check) && awaitsAnswer(check, now))
+  const waiting = kept.filter(({ check }) => lacksOwnershipProof(check) && awaitsAnswer(check, now))
   const asked = [...fresh, ...waiting]
   if (asked.length === 0) return new Map()
   const missing = await proofsMissing(
@@ -221,7 +221,7 @@ async function addAnswer(
 ): Promise<void> {
   const completed = (debtor: IncomingDebtor, money: Pick<store.PayerCheck, 'currency' | 'amount'>): IncomingDebtor => {
     const whole = { ...debtor, ...answer }
-    const lacks = lacksOwnership(check) ? [] : missingDebtorFields(whole, money)
+    const lacks = lacksOwnershipProof(check) ? [] : missingDebtorFields(whole, money)
     if (lacks.length > 0)
       throw new Refusal(
         'validation_failed',
@@ -230,7 +230,7 @@ async function addAnswer(
     return whole
   }
   const parts = (await store.readParts(tx, [key])).filter(({ status }) => status === 'Screening')
-  const lacking = lacksOwnership(check) ? [] : partsLackingData(parts, check)
+  const lacking = lacksOwnershipProof(check) ? [] : partsLackingData(parts, check)
   if (new Set(lacking.map(({ report: { debtor } }) => `${debtor.account} ${debtor.name}`)).size > 1)
     throw new Refusal(
       'validation_failed',

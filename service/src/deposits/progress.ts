@@ -5,9 +5,9 @@
 import { ownJson } from '@partner-payments/wire'
 import { assert, newId, partnerKey, present, type RowKey, type Money } from '../kernel/index.ts'
 import { type Entry, singleEntry } from '../ledger/index.ts'
-import { type BlockReason, type InboundAccounts, withoutBlocks, readInbound } from './inbound.ts'
+import { type BlockReason, type InboundAccounts, withoutBlocks, readInboundAccounts } from './inbound.ts'
 import type { NewEvent } from '../events/index.ts'
-import { type TriggerOutcome, createEngine, type LifecycleMove, findTransition } from '../lifecycle/index.ts'
+import { type TriggerOutcome, createEngine, type PaymentTransition, findTransition } from '../lifecycle/index.ts'
 import type { NewCase } from '../cases/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { IncomingDebtor } from '../rails/index.ts'
@@ -25,12 +25,12 @@ import {
   partTrigger,
   planParts,
 } from './parts.ts'
-import { awaitsAnswer, isWithheld, lacksOwnership } from './payers.ts'
+import { awaitsAnswer, isWithheld, lacksOwnershipProof } from './payers.ts'
 import { type ArrivingMoney, createScreenedLock, type ScreenedDeposit, payerKey } from './screened.ts'
 import { decidePayerCheck, insertParts, insertPayerChecks, updatePartStatuses } from './store-parts.ts'
 import * as store from './store.ts'
 
-type DepositMove = LifecycleMove<ScreenedDeposit, DepositTrigger, DepositEvent>
+type DepositMove = PaymentTransition<ScreenedDeposit, DepositTrigger, DepositEvent>
 
 /** Creates the function that applies a batch of triggers. It returns for each trigger whether the deposit changed. */
 export function createApplyBatch(deps: DepositsDeps) {
@@ -82,7 +82,7 @@ function createApply(
     lock: async (tx, keys) => {
       const connectorOf = ({ partnerId, id }: RowKey) => connectors.get(partnerKey(partnerId, id))
       const rows = await lock(tx, keys, ({ partnerId, id }) => arriving.get(partnerKey(partnerId, id)), connectorOf)
-      inbound = await readInbound(deps, tx, rows, connectorOf)
+      inbound = await readInboundAccounts(deps, tx, rows, connectorOf)
       return rows
     },
     actorOf,
@@ -313,12 +313,12 @@ async function followScreening(
   // do tokens, because the sender may have lost the wallet.
   const refused = moves.filter(
     ({ name, row }) =>
-      name === 'freeze' && row.hold !== 'confirmed' && isWithheld(row.payer) && !lacksOwnership(row.payer),
+      name === 'freeze' && row.hold !== 'confirmed' && isWithheld(row.payer) && !lacksOwnershipProof(row.payer),
   )
   for (const { row } of refused)
     await cases.sendBack(tx, row.inParts ? row.parts.filter(isInScreening) : [row], refusedNote)
   for (const { name, row } of moves)
-    if (name === 'release' && lacksOwnership(row.payer)) await decidePayerCheck(tx, row, 'received', clock.now())
+    if (name === 'release' && lacksOwnershipProof(row.payer)) await decidePayerCheck(tx, row, 'received', clock.now())
   const released = moves.filter(({ name, row }) => name === 'release' && !row.inParts)
   await cases.release(
     tx,

@@ -26,7 +26,7 @@ import * as store from './store.ts'
 import { findDepositOfPart, markPartReversed, type Part } from './store-parts.ts'
 import type { TimelineStep } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
-import { refuseClosed } from './inbound.ts'
+import { requireOpenAccount } from './inbound.ts'
 
 export type ReversalNotification = Extract<BankNotification, { readonly kind: 'credit.reversed' }>
 
@@ -289,7 +289,7 @@ export function createDebits(deps: DepositsDeps): Debits {
   return {
     chargePartner: async (tx, { description, ...charge }) => {
       const taken = { ...charge, customerId: null }
-      await refuseClosed(deps, tx, taken, taken.currency)
+      await requireOpenAccount(deps, tx, taken, taken.currency)
       const { reference, entry } = await debitBalance(deps, tx, taken, { description }, ['Settled'])
       await deps.ledger.enter(tx, entry)
       return reference

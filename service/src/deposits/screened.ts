@@ -2,7 +2,7 @@
 import { ownJson } from '@partner-payments/wire'
 import { after, minuteMs, partnerKey, secondMs, type RowKey, type Money } from '../kernel/index.ts'
 import type { AppliedOutcome } from '../lifecycle/index.ts'
-import { byShard, type Tx } from '../postgres/index.ts'
+import { groupByShard, type Tx } from '../postgres/index.ts'
 import type { IncomingDebtor } from '../rails/index.ts'
 import {
   countriesOfAccount,
@@ -157,7 +157,7 @@ export const createDepositScreening = (
       return outcome?.status === 'rejected' || outcome?.value !== true
     })
     const now = clock.now()
-    const checks = await Promise.all(byShard(db, waiting).map((group) => readPayerChecks(db, group)))
+    const checks = await Promise.all(groupByShard(db, waiting).map((group) => readPayerChecks(db, group)))
     const asked = new Set(
       checks
         .flat()
@@ -168,7 +168,7 @@ export const createDepositScreening = (
     const pauseOf = (key: RowKey) => (asked.has(partnerKey(key.partnerId, key.id)) ? answerMs : recheckMs)
     for (const [partnerId, ofPartner] of Map.groupBy(waiting, (key) => key.partnerId))
       for (const [pauseMs, keys] of Map.groupBy(ofPartner, pauseOf))
-        await store.postponeLooks(
+        await store.postponeScreening(
           db,
           partnerId,
           keys.map(({ id }) => id),

@@ -33,7 +33,7 @@ import {
   type DepositTrigger,
   heldMsMax,
 } from './lifecycle.ts'
-import { type MoneyRequest, cannotReceive, refuseClosed } from './inbound.ts'
+import { type MoneyRequest, cannotReceive, requireOpenAccount } from './inbound.ts'
 import { createApplyBatch } from './progress.ts'
 import { createDepositScreening, type DepositScreening } from './screened.ts'
 import { createPayerChecks, type PayerChecks } from './payers.ts'
@@ -237,7 +237,7 @@ export function createDeposits(deps: DepositsDeps): Deposits {
 function createCreditPartner(deps: DepositsDeps): Deposits['creditPartner'] {
   const { ledger, transactions } = deps
   return async (tx, partnerId, { debit, currency, amount }, type = 'PartnerDeposit') => {
-    await refuseClosed(deps, tx, { partnerId, customerId: null }, currency)
+    await requireOpenAccount(deps, tx, { partnerId, customerId: null }, currency)
     const opened = await transactions.open(tx, {
       partnerId,
       reference: null,

@@ -308,7 +308,7 @@ export function failingBanks(tx: Tx, since: Date, rowsMax: number): Promise<read
 // Reads for reconciliation: the credits that the ledger has, and the deposits that unmatched money may belong to.
 
 /** Returns those credits whose money a partner has received, including parts that wait for the rest. */
-export async function creditsCompleted(
+export async function receivedCredits(
   tx: Tx,
   connector: string,
   creditIds: readonly string[],
@@ -316,7 +316,7 @@ export async function creditsCompleted(
   const rows = await tx.rows<{ creditId: string }>(
     acrossPartners(
       'finds the deposits of credits, whose partner the bank does not name, by an index',
-      sql`/* deposits.creditsCompleted */
+      sql`/* deposits.receivedCredits */
         select credit_id from deposits.deposits
         where credit_id = any(${creditIds}::text[]) and connector = ${connector} and status = 'Completed'`,
     ),
@@ -351,12 +351,12 @@ export function depositsByReference(tx: Tx, references: readonly string[]): Prom
 }
 
 /** Lists unpaid deposits of a partner with this amount and ids above `afterId`, newest first. */
-export function unpaidOfAmount(
+export function unpaidDepositsOfAmount(
   tx: Tx,
   partnerId: string,
   wanted: { readonly currency: Currency; readonly amount: Minor; readonly after: string; readonly rowsMax: number },
 ): Promise<readonly DepositCandidate[]> {
-  return tx.rows<DepositCandidate>(sql`/* deposits.unpaidOfAmount */
+  return tx.rows<DepositCandidate>(sql`/* deposits.unpaidDepositsOfAmount */
     select ${facts} from deposits.deposits
     where partner_id = ${partnerId} and currency = ${wanted.currency} and amount = ${wanted.amount} and id > ${wanted.after}::uuid
       and status not in ('Completed', 'Screening')

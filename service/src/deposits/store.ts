@@ -350,8 +350,8 @@ export const screenedDepositsDue = (after: Date): Sql =>
   )
 
 /** Postpones the next check of waiting deposits. Locks in the order of the ids, so that two workers cannot deadlock. */
-export async function postponeLooks(tx: Tx, partnerId: string, ids: readonly string[], dueAt: Date): Promise<void> {
-  await tx.run(sql`/* deposits.postponeLooks */
+export async function postponeScreening(tx: Tx, partnerId: string, ids: readonly string[], dueAt: Date): Promise<void> {
+  await tx.run(sql`/* deposits.postponeScreening */
     update deposits.deposits set screening_due_at = ${dueAt}
     where partner_id = ${partnerId} and id = any(array(
       select id from deposits.deposits where partner_id = ${partnerId} and id = any(${ids}::uuid[])

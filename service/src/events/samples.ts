@@ -1,6 +1,6 @@
 /** Samples of all events, for test deliveries and documentation. A test validates each against the contract. */
 import type { EventData, EventName } from '@partner-payments/wire'
-import { after, dayMs, minuteMs, newId, randomText, writeAmount } from '../kernel/index.ts'
+import { after, dayMs, minuteMs, newId, randomText, toJsonAmount } from '../kernel/index.ts'
 
 type SampleContext = { readonly partnerId: string; readonly partnerName: string; readonly now: Date }
 
@@ -8,7 +8,7 @@ type SampleContext = { readonly partnerId: string; readonly partnerName: string;
 export type EventPayload<N extends EventName> = Omit<EventData<N>, 'eventType' | 'timestamp'>
 
 const common = (reference: string, minor: bigint) => ({
-  amount: writeAmount(minor, 'EUR'),
+  amount: toJsonAmount(minor, 'EUR'),
   currency: 'EUR',
   customFields: { order: 'sample' } as Record<string, unknown>,
   idempotencyKey: null,
@@ -173,9 +173,9 @@ const samples: { readonly [N in EventName]: (context: SampleContext) => EventPay
     ...deposit(),
     ...debtor,
     partId: newId(),
-    partAmount: writeAmount(4_000n, 'EUR'),
-    paidAmount: writeAmount(4_000n, 'EUR'),
-    remainingAmount: writeAmount(6_000n, 'EUR'),
+    partAmount: toJsonAmount(4_000n, 'EUR'),
+    paidAmount: toJsonAmount(4_000n, 'EUR'),
+    remainingAmount: toJsonAmount(6_000n, 'EUR'),
     sessionId: newId(),
     status: 'Held',
   }),
@@ -192,7 +192,7 @@ const samples: { readonly [N in EventName]: (context: SampleContext) => EventPay
   'checkout.late.payment.updated': ({ now }) => ({
     ...common('SAMPLE-SESSION', 4990n),
     ...{ customFields: null, idempotencyKey: null, acceptedReference: null, chooseBy: now.toISOString() },
-    ...{ lateAmount: writeAmount(4_990n, 'EUR'), lateCurrency: 'EUR' },
+    ...{ lateAmount: toJsonAmount(4_990n, 'EUR'), lateCurrency: 'EUR' },
     ...{ latePaymentId: newId(), reason: 'AfterEnd', sessionId: newId(), status: 'Waiting' },
   }),
   'checkout.refund.updated': () => ({
@@ -212,8 +212,8 @@ const samples: { readonly [N in EventName]: (context: SampleContext) => EventPay
     direction: 'Below',
     kind: 'Triggered',
     measure: 'Posted',
-    rearmAt: writeAmount(150_000n, 'EUR'),
-    threshold: writeAmount(100_000n, 'EUR'),
+    rearmAt: toJsonAmount(150_000n, 'EUR'),
+    threshold: toJsonAmount(100_000n, 'EUR'),
     transactionReference: 'SAMPLE-WITHDRAWAL',
   }),
   'standing.order.failed': ({ now }) => ({

@@ -8,8 +8,8 @@ import { type Caller, type OpenNonce, Refusal, catchRefusal } from '../kernel/ap
 import { type Clock, currencies, type Currency, newId, partnerKey, present, type RowKey } from '../kernel/index.ts'
 import {
   type AccountSnapshots,
-  type BalancesRead,
-  balanceStateIn,
+  type BalancesSnapshot,
+  getBalanceState,
   blocksInbound,
   blocksOutbound,
   createFundsCheck,
@@ -35,7 +35,7 @@ import {
   type Customers,
   hasMaximumBalance,
   findLackingCapability,
-  notVerified,
+  verificationRefusal,
   type Payer,
 } from '../parties/customers/index.ts'
 import type { FxTerms, Rates } from '../rates/index.ts'
@@ -51,8 +51,8 @@ type ConversionCall = KeyedCall & {
 type ConversionReads = {
   readonly conversions: readonly store.Conversion[]
   readonly references: TakenReferences
-  readonly balances: BalancesRead
-  readonly buyers: readonly store.BuyerRow[]
+  readonly balances: BalancesSnapshot
+  readonly buyers: readonly store.QuoteCustomerRow[]
 }
 type Answers = Map<ConversionCall, CallOutcome<store.Conversion>>
 type AcceptedConversion = { readonly call: ConversionCall; readonly quote: OpenQuote }
@@ -63,7 +63,7 @@ const batchesUnderWayMax = 2
 const secondBatchMin = 32
 
 /** Submits conversions to the batches. Refuses as `convert` of `Fx` does. */
-export function createConvert(deps: FxDeps) {
+export function createConversionSubmitter(deps: FxDeps) {
   const batched = createNonceBatcher({
     db: deps.db,
     ...createBatchWork(deps),
@@ -102,7 +102,7 @@ function createBatchWork(deps: FxDeps) {
       store.conversionsByKeys(tx, batchKeys(calls)),
       transactions.taken(tx, calls),
       ledger.accountsOf(tx, movements),
-      store.readBuyers(tx, calls.map(quoteKeyOf)),
+      store.readQuoteCustomers(tx, calls.map(quoteKeyOf)),
     ])
     return { conversions, references, balances: { accounts, mark }, buyers }
   }
@@ -158,7 +158,7 @@ function createBatchWork(deps: FxDeps) {
     found: ConversionReads,
     position: BatchPosition | undefined,
   ) =>
-    answerOnce({
+    answerKeyedCalls({
       calls,
       found: found.conversions,
       keyed: (conversion) => conversion,
@@ -189,8 +189,8 @@ function blockedBetween(accounts: AccountSnapshots, buyers: Buyers, quote: OpenQ
   const isBlocked =
     blocksOutbound(ofCustomer) ||
     blocksInbound(ofCustomer) ||
-    blocksOutbound(balanceStateIn(accounts, partnerId, sellCurrency)) ||
-    blocksInbound(balanceStateIn(accounts, partnerId, buyCurrency))
+    blocksOutbound(getBalanceState(accounts, partnerId, sellCurrency)) ||
+    blocksInbound(getBalanceState(accounts, partnerId, buyCurrency))
   return isBlocked ? refuseBlocked() : undefined
 }
 
@@ -315,12 +315,12 @@ export function createLargestBalances({ db, customers }: Pick<FxDeps, 'db' | 'cu
     const payer = buyers.get(partnerKey(partnerId, customerId ?? ''))
     if (payer === undefined) return undefined
     if (findLackingCapability(payer.gate, 'Convert') !== undefined)
-      return notVerified(payer.verificationState, 'Convert', '/quoteId')
+      return verificationRefusal(payer.verificationState, 'Convert', '/quoteId')
     return customers.refusalAbove(tx, partnerId, payer, { currency, amount, pointer: '/quoteId', isBought: true })
   }
   return {
     /** Locks customers before their quotes, as an erasure does. Costs nothing for quotes without a customer. */
-    lock: async (tx: Tx, rows: readonly store.BuyerRow[]): Promise<Buyers> => {
+    lock: async (tx: Tx, rows: readonly store.QuoteCustomerRow[]): Promise<Buyers> => {
       const buyers = await customers.payersByIds(tx, rows)
       const limited = rows.filter(({ partnerId, id, currency }) => {
         const payer = buyers.get(partnerKey(partnerId, id))
@@ -389,7 +389,7 @@ type Batch<Call, Row> = {
 }
 
 /** Answers every call, in order. Refuses: idempotency_key_reused, and what `work` refuses. */
-export async function answerOnce<Call extends KeyedCall, Row>({
+export async function answerKeyedCalls<Call extends KeyedCall, Row>({
   calls,
   found,
   keyed,

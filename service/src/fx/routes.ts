@@ -2,13 +2,13 @@
 import { type RawNumber, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import { replayHeaders } from '../idempotency/index.ts'
 import type { Handlers } from '../kernel/api/index.ts'
-import { writeAmount } from '../kernel/index.ts'
+import { toJsonAmount } from '../kernel/index.ts'
 import { firstSettlementDay } from '../rails/index.ts'
-import { type Rate, rateText } from '../rates/index.ts'
+import { type Rate, formatRate } from '../rates/index.ts'
 import type { Fx, QuoteView } from './service.ts'
 import type { Conversion, QuoteRow } from './store.ts'
 
-const writeRate = (rate: Rate): RawNumber => rawNumber(rateText(rate))
+const writeRate = (rate: Rate): RawNumber => rawNumber(formatRate(rate))
 
 export function fxRoutes(fx: Fx): Handlers<'fx'> {
   return {
@@ -51,11 +51,11 @@ const toExchanged = ({
   createdAt,
 }: ExchangedAmounts) => ({
   sellCurrency,
-  sellAmount: writeAmount(sellAmount, sellCurrency),
+  sellAmount: toJsonAmount(sellAmount, sellCurrency),
   buyCurrency,
-  buyAmount: writeAmount(buyAmount, buyCurrency),
+  buyAmount: toJsonAmount(buyAmount, buyCurrency),
   rate: rawNumber(rate),
-  fee: { amount: writeAmount(feeAmount, sellCurrency), currency: sellCurrency },
+  fee: { amount: toJsonAmount(feeAmount, sellCurrency), currency: sellCurrency },
   createdAt: createdAt.toISOString(),
   valueDate: firstSettlementDay([sellCurrency, buyCurrency], createdAt.toISOString().slice(0, 10)),
 })
@@ -69,7 +69,7 @@ export function toQuote({ row, status, refusal }: QuoteView): ResponseOf<'getFxQ
     ...toExchanged(row),
     midRate: rawNumber(row.midRate),
     margin: {
-      amount: writeAmount(marginAmount, buyCurrency),
+      amount: toJsonAmount(marginAmount, buyCurrency),
       currency: buyCurrency,
       basisPoints: marginBasisPoints,
     },

@@ -30,7 +30,7 @@ export type QuotePrice = {
 }
 
 export type CurrencyPair = { readonly sellCurrency: Currency; readonly buyCurrency: Currency }
-export type GivenAmount = { readonly sellAmount: Minor } | { readonly buyAmount: Minor }
+export type FixedAmount = { readonly sellAmount: Minor } | { readonly buyAmount: Minor }
 
 const whole = 10_000n
 const divideUp = (over: bigint, under: bigint) => (over + under - 1n) / under
@@ -66,7 +66,7 @@ function computeGross(net: Minor, fee: QuoteTerms['fee']): Minor {
  */
 export function computePrice(
   pair: CurrencyPair,
-  given: GivenAmount,
+  given: FixedAmount,
   mid: Rate,
   terms: QuoteTerms,
 ): QuotePrice | 'too_small' | 'too_large' {
@@ -129,7 +129,7 @@ export type ConvertedAmounts = CurrencyPair & {
   readonly feeAmount: Minor
 }
 
-type ExchangeUse = {
+type ExchangeTransferOptions = {
   /** A conversion moves its money at once; a payout reserves it until the bank settles. */
   readonly kind: 'direct' | 'reserve'
   /** Account that gets the bought money: the balance, or the settlement account of a connector. */
@@ -145,7 +145,7 @@ type ExchangeUse = {
  */
 export function exchangeTransfers(
   quote: ConvertedAmounts,
-  { kind, creditOfBuy, partyId }: ExchangeUse,
+  { kind, creditOfBuy, partyId }: ExchangeTransferOptions,
 ): EntryRequest['transfers'] {
   const { partnerId, sellCurrency, buyCurrency, sellAmount, buyAmount, feeAmount } = quote
   const sold = { partnerId, partyId, kind, currency: sellCurrency, debit: 'balance' } as const

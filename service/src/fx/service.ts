@@ -4,19 +4,19 @@ import {
   type Caller,
   notFound,
   type OpenNonce,
-  readAmount,
-  readCurrency,
+  parseAmount,
+  parseCurrency,
   Refusal,
   refuseField,
   refuseInvalid,
 } from '../kernel/api/index.ts'
 import { after, amountMajorMax, amountText, type Currency, newId, partnerKey } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { currenciesOf, type FxTerms, findMidRate, type Rate, rateText, type StoredSheet } from '../rates/index.ts'
+import { currenciesOf, type FxTerms, findMidRate, type Rate, formatRate, type StoredSheet } from '../rates/index.ts'
 import { type QuoteAcceptances, createAcceptances } from './acceptance.ts'
 import {
-  answerOnce,
-  createConvert,
+  answerKeyedCalls,
+  createConversionSubmitter,
   createLargestBalances,
   type FxDeps,
   type KeyedCall,
@@ -26,7 +26,7 @@ import {
   submitUntilAnswered,
 } from './conversions.ts'
 import {
-  type GivenAmount,
+  type FixedAmount,
   type CurrencyPair,
   computePrice,
   type QuoteKind,
@@ -79,7 +79,7 @@ export type Fx = QuoteAcceptances & {
   /** Reads a quote. Refuses: not_found. */
   readonly get: (partnerId: string, id: string) => Promise<QuoteView>
   /** Deletes the open quotes of a customer before its erasure locks the balance: no further conversion can use them. */
-  readonly deleteOpenQuotesOf: typeof store.deleteOpenQuotesOf
+  readonly deleteOpenQuotesOf: typeof store.deleteOpenQuotesOfCustomer
   /** Lists a page of a customer's quotes, for its export. */
   readonly quotesOf: (
     tx: Tx,
@@ -108,7 +108,7 @@ export function createFx(deps: FxDeps): Fx {
   return {
     ...createAcceptances(deps),
     rates: async (text = 'EUR') => {
-      const base = readCurrency(text, '/query/base')
+      const base = parseCurrency(text, '/query/base')
       const sheet = await rates.current(db)
       const others = currenciesOf(sheet.quotes).filter((currency) => currency !== base)
       const found = others.flatMap((currency) => {
@@ -131,10 +131,10 @@ export function createFx(deps: FxDeps): Fx {
       const status = quoteStatus(row, clock.now())
       return { row, status, refusal: status === 'Open' ? await look(row) : undefined }
     },
-    deleteOpenQuotesOf: store.deleteOpenQuotesOf,
+    deleteOpenQuotesOf: store.deleteOpenQuotesOfCustomer,
     quotesOf: async (...page) =>
       (await store.quotesOfCustomer(...page)).map((row) => ({ row, status: quoteStatus(row, clock.now()) })),
-    convert: createConvert(deps),
+    convert: createConversionSubmitter(deps),
   }
 }
 
@@ -148,7 +148,7 @@ const refuseNoRates = (base: Currency) =>
 
 type QuoteRequest = CurrencyPair & {
   readonly partnerId: string
-  readonly given: GivenAmount
+  readonly given: FixedAmount
   readonly kind: QuoteKind
   readonly customerId: string | null
 }
@@ -171,7 +171,7 @@ function createQuoteMaker(deps: FxDeps) {
       return { found, sheet }
     },
     work: (tx, calls, { found, sheet }) =>
-      answerOnce({
+      answerKeyedCalls({
         calls,
         found,
         keyed,
@@ -220,8 +220,8 @@ async function readRequest(
   partnerId: string,
   body: BodyOf<'createFxQuote'>,
 ): Promise<QuoteRequest> {
-  const sellCurrency = readCurrency(body.sellCurrency, '/sellCurrency')
-  const buyCurrency = readCurrency(body.buyCurrency, '/buyCurrency')
+  const sellCurrency = parseCurrency(body.sellCurrency, '/sellCurrency')
+  const buyCurrency = parseCurrency(body.buyCurrency, '/buyCurrency')
   if (sellCurrency === buyCurrency) throw refuseInvalid('/buyCurrency', 'must differ from sellCurrency')
   const given = readGiven(body, { sellCurrency, buyCurrency })
   const customerId =
@@ -233,11 +233,11 @@ async function readRequest(
 function readGiven(
   { sellAmount, buyAmount }: BodyOf<'createFxQuote'>,
   { sellCurrency, buyCurrency }: CurrencyPair,
-): GivenAmount {
+): FixedAmount {
   if (sellAmount !== undefined && buyAmount !== undefined)
     throw refuseInvalid('/buyAmount', 'must be absent if sellAmount is given')
-  if (sellAmount !== undefined) return { sellAmount: readAmount(sellAmount, sellCurrency, '/sellAmount') }
-  if (buyAmount !== undefined) return { buyAmount: readAmount(buyAmount, buyCurrency, '/buyAmount') }
+  if (sellAmount !== undefined) return { sellAmount: parseAmount(sellAmount, sellCurrency, '/sellAmount') }
+  if (buyAmount !== undefined) return { buyAmount: parseAmount(buyAmount, buyCurrency, '/buyAmount') }
   throw refuseField({ pointer: '/sellAmount', code: 'required', message: 'is required unless buyAmount is given' })
 }
 
@@ -279,8 +279,8 @@ function toQuoteRow({ terms }: FxDeps, call: QuoteCall, sheet: StoredSheet, now:
     sellCurrency,
     buyCurrency,
     ...amounts,
-    midRate: rateText(mid),
-    rate: rateText(rate),
+    midRate: formatRate(mid),
+    rate: formatRate(rate),
     marginBasisPoints: agreed.marginBasisPoints,
     sheetId: sheet.id,
     idempotencyKey: call.idempotencyKey,

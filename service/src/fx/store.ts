@@ -68,8 +68,8 @@ export function quotesOfCustomer(
 }
 
 /** Deletes quotes that no conversion has accepted. Waits for a conversion that is accepting one. */
-export async function deleteOpenQuotesOf(tx: Tx, partnerId: string, customerId: string): Promise<void> {
-  await tx.run(sql`/* fx.deleteOpenQuotesOf */
+export async function deleteOpenQuotesOfCustomer(tx: Tx, partnerId: string, customerId: string): Promise<void> {
+  await tx.run(sql`/* fx.deleteOpenQuotesOfCustomer */
     delete from fx.quotes where partner_id = ${partnerId} and customer_id = ${customerId} and accepted_at is null`)
 }
 
@@ -84,10 +84,10 @@ export function quotesByIdempotencyKeys(tx: Tx, keys: readonly IdempotencyKey[])
 }
 
 /** Customer of a quote and the currency that it buys. Neither changes. */
-export type BuyerRow = { readonly partnerId: string; readonly id: string; readonly currency: Currency }
+export type QuoteCustomerRow = { readonly partnerId: string; readonly id: string; readonly currency: Currency }
 
-export function readBuyers(tx: Tx, keys: readonly RowKey[]): Promise<readonly BuyerRow[]> {
-  return tx.rows<BuyerRow>(sql`/* fx.readBuyers */
+export function readQuoteCustomers(tx: Tx, keys: readonly RowKey[]): Promise<readonly QuoteCustomerRow[]> {
+  return tx.rows<QuoteCustomerRow>(sql`/* fx.readQuoteCustomers */
     select partner_id, customer_id as id, buy_currency as currency from fx.quotes
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
       and customer_id is not null`)

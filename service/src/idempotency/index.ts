@@ -142,11 +142,11 @@ export function createIdempotency(deps: {
       const reference = `the answer of ${operation.method} ${requestPath(operation, call)}`
       const answer = { requestFingerprint: fingerprintOf(call), reference, body } as KeptAnswer<OperationId>
       const answerSealed = sealer.seal(JSON.stringify(answer), store.answerContext(key))
-      await store.keepAnswer(db, key, { takenAt, answerSealed, customerId })
+      await store.completeReservedKey(db, key, { takenAt, answerSealed, customerId })
       return answer
     } catch (error) {
       // If the database cannot be reached, a later request reserves the abandoned key.
-      await store.freeKey(db, key, takenAt).catch(() => undefined)
+      await store.releaseKey(db, key, takenAt).catch(() => undefined)
       throw error
     }
   }
@@ -165,7 +165,7 @@ export function createIdempotency(deps: {
           for (let waitedMs = 0; waitedMs < waitMsMax; waitedMs += pollMs) {
             const now = clock.now()
             const abandonedBefore = after(now, -runMsMax)
-            if (await store.takeKey(db, key, { now, abandonedBefore })) return runTaken(work, call, key, now)
+            if (await store.reserveKey(db, key, { now, abandonedBefore })) return runTaken(work, call, key, now)
             if (await find(key)) throw new KeyTaken()
             await pause(pollMs)
           }
@@ -253,7 +253,7 @@ function createEraseAnswers(sealer: Sealer): Idempotency['eraseAnswers'] {
     }
   }
   return async (tx, partnerId, customerId, made) => {
-    await store.freeRunningKeys(tx, partnerId, 'eraseCustomer')
+    await store.releaseRunningKeys(tx, partnerId, 'eraseCustomer')
     for (let isMore = true; isMore;) {
       const page = await store.answersOfCustomer(tx, partnerId, customerId, answersPerPageMax)
       for (const { answerSealed, ...row } of page) {

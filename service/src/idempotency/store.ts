@@ -19,12 +19,12 @@ export async function claimKey(
  * Reserves a key whose answer is stored after the effect. Returns false if another request has reserved it. A
  * reservation from before `abandonedBefore` belongs to a process that ended without an answer.
  */
-export async function takeKey(
+export async function reserveKey(
   tx: Tx,
   { partnerId, operation, idempotencyKey }: IdempotencyKey,
   { now, abandonedBefore }: { readonly now: Date; readonly abandonedBefore: Date },
 ): Promise<boolean> {
-  const taken = await tx.run(sql`/* idempotency.takeKey */
+  const taken = await tx.run(sql`/* idempotency.reserveKey */
     insert into idempotency.keys (partner_id, operation, idempotency_key, created_at)
     values (${partnerId}, ${operation}, ${idempotencyKey}, ${now})
     on conflict (partner_id, operation, idempotency_key) do update set created_at = excluded.created_at
@@ -33,24 +33,24 @@ export async function takeKey(
 }
 
 /** Stores the answer of a key that was reserved at `takenAt`, unless an erasure has released the key since. */
-export async function keepAnswer(
+export async function completeReservedKey(
   tx: Tx,
   { partnerId, operation, idempotencyKey }: IdempotencyKey,
   kept: { readonly takenAt: Date; readonly answerSealed: Uint8Array; readonly customerId: string | null },
 ): Promise<void> {
-  await tx.run(sql`/* idempotency.keepAnswer */
+  await tx.run(sql`/* idempotency.completeReservedKey */
     update idempotency.keys set answer_sealed = ${kept.answerSealed}, customer_id = ${kept.customerId}
     where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${idempotencyKey}
       and answer_sealed is null and created_at = ${kept.takenAt}`)
 }
 
 /** Releases a key whose request was refused or failed. */
-export async function freeKey(
+export async function releaseKey(
   tx: Tx,
   { partnerId, operation, idempotencyKey }: IdempotencyKey,
   takenAt: Date,
 ): Promise<void> {
-  await tx.run(sql`/* idempotency.freeKey */
+  await tx.run(sql`/* idempotency.releaseKey */
     delete from idempotency.keys
     where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${idempotencyKey}
       and answer_sealed is null and created_at = ${takenAt}`)
@@ -60,8 +60,8 @@ export async function freeKey(
  * Releases the keys of running requests, because their answers may contain data that an erasure removes. A repeated
  * request runs again.
  */
-export async function freeRunningKeys(tx: Tx, partnerId: string, except: string): Promise<void> {
-  await tx.run(sql`/* idempotency.freeRunningKeys */
+export async function releaseRunningKeys(tx: Tx, partnerId: string, except: string): Promise<void> {
+  await tx.run(sql`/* idempotency.releaseRunningKeys */
     delete from idempotency.keys
     where partner_id = ${partnerId} and answer_sealed is null and operation <> ${except}`)
 }
@@ -90,7 +90,7 @@ export function readAnswer(
     where partner_id = ${partnerId} and operation = ${operation} and idempotency_key = ${idempotencyKey}`)
 }
 
-export type KeptAnswer = {
+export type StoredAnswer = {
   readonly operation: string
   readonly idempotencyKey: string
   readonly answerSealed: Uint8Array
@@ -102,7 +102,7 @@ export function answersOfCustomer(
   partnerId: string,
   customerId: string,
   rowsMax: number,
-): Promise<readonly KeptAnswer[]> {
+): Promise<readonly StoredAnswer[]> {
   return tx.rows(sql`/* idempotency.answersOfCustomer */
     select operation, idempotency_key, answer_sealed from idempotency.keys
     where partner_id = ${partnerId} and customer_id = ${customerId} and answer_sealed is not null limit ${rowsMax}`)
@@ -128,7 +128,7 @@ export function answersBetween(
   { partnerId, operation, idempotencyKey }: IdempotencyKey,
   { from, until }: { readonly from: Date; readonly until: Date },
   rowsMax: number,
-): Promise<readonly KeptAnswer[]> {
+): Promise<readonly StoredAnswer[]> {
   return tx.rows(sql`/* idempotency.answersBetween */
     select operation, idempotency_key, answer_sealed from idempotency.keys
     where partner_id = ${partnerId} and operation = ${operation} and created_at between ${from} and ${until}

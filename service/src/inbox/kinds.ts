@@ -131,14 +131,14 @@ const definitions: Readonly<Record<FactType, Pick<TeamFact, 'kind' | 'list' | 'w
 }
 type TypesWithList<Types> = { [T in keyof Types]: Types[T] extends { readonly list: string } ? T : never }[keyof Types]
 /** Types that may occur thousands of times in an hour. */
-export type GatheredType = TypesWithList<typeof teamTypes> | TypesWithList<typeof staffTypes>
-export const isGathered = (type: FactType): type is GatheredType => definitions[type].list !== undefined
+export type GroupedType = TypesWithList<typeof teamTypes> | TypesWithList<typeof staffTypes>
+export const isGroupedType = (type: FactType): type is GroupedType => definitions[type].list !== undefined
 
 /**
  * Reports whether people are notified of a fact only while its subject is pending. Entries that count several facts
  * always stay.
  */
-export const waits = (type: FactType, facts: FactValues): boolean =>
+export const isPendingOnly = (type: FactType, facts: FactValues): boolean =>
   definitions[type].waits === true && !('more' in facts)
 
 /** Builds the path of an entry's page, below the root of the console or the desk. */

@@ -6,8 +6,8 @@ import { ownJson } from '@partner-payments/wire'
 import { hourMs, minuteMs, dayMs, secondMs, escapeHtml } from '../kernel/index.ts'
 import { htmlPage, type MailContent, type MailQueue, type MailToRender, oneLine } from '../mail/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { isStaffType, isTeamType, entryPath, type FactType, waits } from './kinds.ts'
-import { cannotAct, mayBeTold, type Person, mailFrequency } from './people.ts'
+import { isStaffType, isTeamType, entryPath, type FactType, isPendingOnly } from './kinds.ts'
+import { cannotAct, mayReceive, type Person, mailFrequency } from './people.ts'
 import type { InboxDeps } from './spread.ts'
 import * as store from './store.ts'
 import { type FactDetails, describeFact } from './words.ts'
@@ -65,7 +65,7 @@ async function mailReader(deps: InboxMailDeps, tx: Tx, reader: store.ReaderRow, 
   if (!(await deps.isBarred(tx, reader.partnerId, person.id))) {
     const wanted = rows
       .flatMap(({ type, ...row }) => (isTeamType(type) || isStaffType(type) ? [{ ...row, type }] : []))
-      .filter(({ type }) => mayBeTold(person, type, isStaff) && mailFrequency(person, type, reader.choices) !== 'no')
+      .filter(({ type }) => mayReceive(person, type, isStaff) && mailFrequency(person, type, reader.choices) !== 'no')
     const items = await readItems(deps, tx, { reader, person }, wanted)
     if (items.length > 0) await queueMail(deps, tx, { reader, person, items, more: taken - rows.length })
   }
@@ -92,7 +92,7 @@ async function readItems(
   const details = await readEntryDetails(deps, tx, reader.partnerId, entries)
   return entries.flatMap((entry, index): MailItem[] => {
     const found = details[index]
-    if (waits(entry.type, entry.facts) && (found?.isCurrent !== true || cannotAct(person, found))) return []
+    if (isPendingOnly(entry.type, entry.facts) && (found?.isCurrent !== true || cannotAct(person, found))) return []
     return [toItem(deps, reader, entry, found)]
   })
 }

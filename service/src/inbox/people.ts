@@ -35,7 +35,7 @@ export const cannotAct = (
 export type ReadPeople = (tx: Tx, partnerId: string) => Promise<readonly Person[]>
 
 /** Reports whether a person may be notified of a fact. */
-export const mayBeTold = ({ role }: Person, type: FactType, isStaff: boolean): boolean =>
+export const mayReceive = ({ role }: Person, type: FactType, isStaff: boolean): boolean =>
   isStaff ? isStaffType(type) : isTeamType(type) && roleMayReceive(role as wire.Role, type)
 
 /** Determines when a fact is mailed to a person: by the person's choice, or by the default of the role. */

@@ -3,7 +3,7 @@ import type { users as wire } from '@partner-payments/wire'
 import type { Audit } from '../audit/index.ts'
 import { notFound, refuseInvalid } from '../kernel/api/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { isZone, nextDaily } from './hours.ts'
+import { isZone, nextDailyTime } from './hours.ts'
 import {
   type FactType,
   fixedKinds,
@@ -16,12 +16,12 @@ import {
   staffKinds,
   teamDefault,
   type TeamKind,
-  waits,
+  isPendingOnly,
   type MailFrequency,
   mailFrequencies,
 } from './kinds.ts'
 import { readEntryDetails, forgetReader, type InboxMailDeps } from './mails.ts'
-import { mayBeTold, type Person } from './people.ts'
+import { mayReceive, type Person } from './people.ts'
 import { newReader } from './spread.ts'
 import * as store from './store.ts'
 import { describeFact, type FactText } from './words.ts'
@@ -105,7 +105,7 @@ export function createReaders(deps: ReadersDeps): Inbox {
     page: createPage(deps),
     open: async (reader, id) => {
       const entry = await store.entryById(db, reader, id)
-      if (entry === undefined || !isTeamType(entry.type) || !mayBeTold(toPerson(reader), entry.type, false))
+      if (entry === undefined || !isTeamType(entry.type) || !mayReceive(toPerson(reader), entry.type, false))
         throw notFound('entry of the inbox')
       if (entry.readAt === null) await store.markEntry(db, reader, id, clock.now())
       return entryPath({ ...entry, type: entry.type })
@@ -133,14 +133,14 @@ export function createReaders(deps: ReadersDeps): Inbox {
       const shown = rows.slice(0, rowsMax)
       const person = toPerson(reader)
       const entries = shown.flatMap(({ type, ...row }) =>
-        isKnown(type) && mayBeTold(person, type, false) ? [{ ...row, type }] : [],
+        isKnown(type) && mayReceive(person, type, false) ? [{ ...row, type }] : [],
       )
       const details = await readEntryDetails({ detailsOf, operatorId }, db, reader.partnerId, entries)
       return {
         entries: entries.map((entry, index) => ({
           ...describeFact(language, entry, details[index]),
           ...{ id: entry.id, occurredAt: entry.occurredAt, isRead: entry.readAt !== null },
-          isOver: waits(entry.type, entry.facts) && details[index]?.isCurrent !== true,
+          isOver: isPendingOnly(entry.type, entry.facts) && details[index]?.isCurrent !== true,
         })),
         nextId: rows.length > rowsMax ? shown.at(-1)?.id : undefined,
       }
@@ -153,7 +153,7 @@ const toPerson = ({ personId: id, fullName, role }: Reader): Person => ({ id, fu
 function readKinds(
   { operatorId }: Pick<ReadersDeps, 'operatorId'>,
   { partnerId, role }: Reader,
-  choices: store.Choices,
+  choices: store.FrequencyByKind,
 ): MailChoices['kinds'] {
   if (partnerId === operatorId)
     return staffKinds.map((kind) => ({ kind, when: choices[kind] ?? staffDefault(role, kind), isFixed: false }))
@@ -188,7 +188,7 @@ function createChoose(deps: ReadersDeps): Inbox['choose'] {
       // Choices of kinds that the role does not have stay, in case the role gets them again.
       const choices = { ...before.choices, ...Object.fromEntries(chosen) }
       await store.storeReader(tx, { ...before, language, zone: given.zone, dailyHour, choices, updatedAt: now })
-      await store.moveDaily(tx, reader, nextDaily(now, given.zone, dailyHour))
+      await store.moveDaily(tx, reader, nextDailyTime(now, given.zone, dailyHour))
       await store.setMailDue(tx, reader, await store.nextMailAt(tx, reader))
       const actor = { kind: isStaff ? 'operator' : 'partner', id: personId, name, ip } as const
       const details = { language, zone: given.zone, dailyHour, ...Object.fromEntries(chosen) }

@@ -5,9 +5,9 @@
 import { after, type Clock, hourMs, newId, secondMs } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import { createFactQueue } from './facts.ts'
-import { isGathered, isStaffType, isTeamType, type FactType, waits } from './kinds.ts'
-import { cannotAct, mayBeTold, type ReadPeople, type Person, mailFrequency } from './people.ts'
-import { nextDaily } from './hours.ts'
+import { isGroupedType, isStaffType, isTeamType, type FactType, isPendingOnly } from './kinds.ts'
+import { cannotAct, mayReceive, type ReadPeople, type Person, mailFrequency } from './people.ts'
+import { nextDailyTime } from './hours.ts'
 import * as store from './store.ts'
 import type { FactDetails } from './words.ts'
 
@@ -67,7 +67,7 @@ async function spread(deps: InboxDeps, tx: Tx, partnerId: string): Promise<numbe
   const details = await deps.detailsOf(tx, partnerId, facts)
   const current = facts
     .map((fact, index): FactToSpread => ({ fact, details: details[index], isCounted: false }))
-    .filter(({ fact, details: found }) => !waits(fact.type, fact.facts) || found?.isCurrent === true)
+    .filter(({ fact, details: found }) => !isPendingOnly(fact.type, fact.facts) || found?.isCurrent === true)
   const told = await gatherFacts(deps, tx, partnerId, current)
   const ofTeam = told.filter(({ fact }) => isTeamType(fact.type))
   const ofStaff = told.filter(({ fact }) => isStaffType(fact.type))
@@ -100,7 +100,7 @@ async function gatherFacts(
 ): Promise<readonly FactToSpread[]> {
   const counted = new Set<FactToSpread>()
   const groups = Map.groupBy(told, ({ fact }) => fact.type)
-  for (const type of [...groups.keys()].filter(isGathered).toSorted()) {
+  for (const type of [...groups.keys()].filter(isGroupedType).toSorted()) {
     const group = groups.get(type) ?? []
     const before = await store.countFacts(tx, { partnerId, type, hour: currentHour(deps) }, group.length)
     for (const each of group.slice(Math.max(0, singleMax - before))) counted.add(each)
@@ -146,7 +146,7 @@ async function addEntries(
   for (const person of people) {
     const reader = readers.get(person.id) ?? newReader(partnerId, person.id, now)
     const known = told.filter(
-      ({ fact, details }) => mayBeTold(person, fact.type, isStaff) && !cannotAct(person, details),
+      ({ fact, details }) => mayReceive(person, fact.type, isStaff) && !cannotAct(person, details),
     )
     const [single, counted] = [known.filter(({ isCounted }) => !isCounted), known.filter(({ isCounted }) => isCounted)]
     const entriesOf = (shown: readonly FactToSpread['fact'][]): readonly store.NewEntry[] =>
@@ -159,7 +159,7 @@ async function addEntries(
               ? null
               : when === 'now'
                 ? after(now, gatherSeconds * secondMs)
-                : nextDaily(now, reader.zone, reader.dailyHour)
+                : nextDailyTime(now, reader.zone, reader.dailyHour)
           return {
             ...{ partnerId, personId: person.id, id: newId(), type, subject, occasion, facts: JSON.stringify(facts) },
             ...{ occurredAt, mailBy: when === 'no' ? null : when, mailDueAt, readAt: isStaff ? now : null },
@@ -176,7 +176,7 @@ async function addEntries(
   // The rows of readers come first, because the job of mails locks them while it reads the entries.
   if (schedules.length > 0) await store.scheduleMails(tx, schedules)
   if (entries.length > 0) await store.insertEntries(tx, entries)
-  if (counting.length > 0) await store.addToGathered(tx, counting)
+  if (counting.length > 0) await store.upsertGroupedEntries(tx, counting)
 }
 
 const countingFacts = (deps: InboxDeps, told: readonly FactToSpread[]): readonly FactToSpread['fact'][] =>

@@ -124,8 +124,8 @@ export async function deleteOldCounts(tx: Tx, partnerId: string, before: Date): 
 }
 
 /** Adds counting entries, or adds to the counts of existing ones, which become unread and are mailed again. */
-export async function addToGathered(tx: Tx, rows: readonly StoredEntry[]): Promise<void> {
-  await tx.run(sql`/* inbox.addToGathered */
+export async function upsertGroupedEntries(tx: Tx, rows: readonly StoredEntry[]): Promise<void> {
+  await tx.run(sql`/* inbox.upsertGroupedEntries */
     insert into inbox.entries (partner_id, person_id, id, type, subject, occasion, facts, occurred_at, mail_by, mail_due_at,
       read_at) ${newEntries(tx, rows)}
     on conflict (partner_id, person_id, type, occasion) do update set
@@ -267,13 +267,13 @@ const readerColumns = {
   updatedAt: 'timestamptz',
 } as const
 type StoredReader = RowOf<typeof readerColumns, { language: Language; seenLanguage: Language }>
-export type Choices = Readonly<Record<string, MailFrequency>>
-export type ReaderRow = Omit<StoredReader, 'choices'> & { readonly choices: Choices }
+export type FrequencyByKind = Readonly<Record<string, MailFrequency>>
+export type ReaderRow = Omit<StoredReader, 'choices'> & { readonly choices: FrequencyByKind }
 
 const readerNames = sql`partner_id, person_id, language, seen_language, zone, daily_hour, choices, mail_subject_id,
   mail_due_at, updated_at`
 const readReaders = (rows: readonly StoredReader[]): readonly ReaderRow[] =>
-  rows.map((row) => ({ ...row, choices: ownJson<Choices>(row.choices) }))
+  rows.map((row) => ({ ...row, choices: ownJson<FrequencyByKind>(row.choices) }))
 
 const newReaders = insertBy<StoredReader>(
   readerColumns,

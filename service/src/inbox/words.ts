@@ -1,5 +1,5 @@
 /** Texts of facts in each language, for mails and pages. */
-import { type FactType, type GatheredType, isGathered } from './kinds.ts'
+import { type FactType, type GroupedType, isGroupedType } from './kinds.ts'
 import type { StoredFacts, Language } from './store.ts'
 
 type Money = { readonly amount: string; readonly currency: string }
@@ -113,7 +113,7 @@ const german: FactTitles = {
   'change.waits': 'Eine Änderung wartet auf eine zweite Person: {kind}',
 }
 
-type GatheredTitles = Readonly<Record<GatheredType, string>>
+type GatheredTitles = Readonly<Record<GroupedType, string>>
 
 const englishGathered: GatheredTitles = {
   'payout.waits': 'More payouts that waited for your approval: {more}',
@@ -254,7 +254,7 @@ export function describeFact(
     kind: details?.kind?.[language] ?? facts['kind'],
     more: facts['more'] === undefined ? undefined : Number(facts['more']).toLocaleString(language),
   }
-  const sentence = isGathered(type) && 'more' in facts ? w.gathered[type] : w.titles[type]
+  const sentence = isGroupedType(type) && 'more' in facts ? w.gathered[type] : w.titles[type]
   const title = sentence.replaceAll(/\{(\w+)\}/g, (_all, key: string) => values[key] ?? w.unknown)
   const { since = null, by } = facts
   const until = deadlineFields[type] ?? 'until'

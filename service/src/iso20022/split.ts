@@ -3,7 +3,7 @@
  * names without prefixes and drops attributes with a prefix, which messages do not have.
  */
 import { type MessageLimits, limitsDefault, type MessageSource } from './source.ts'
-import { decoded } from './xml/decode.ts'
+import { decodeMessage } from './xml/decode.ts'
 import { createScanner } from './xml/scanner.ts'
 import type { XmlTag } from './xml/tags.ts'
 import { declaration, xmlText } from './xml/text.ts'
@@ -61,7 +61,7 @@ export async function* splitDocuments(
     },
     all,
   )
-  for await (const text of decoded(source, all, scanner.where)) {
+  for await (const text of decodeMessage(source, all, scanner.where)) {
     scanner.write(text)
     if (isPlain) return
     yield* parts

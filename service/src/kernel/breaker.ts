@@ -49,7 +49,7 @@ export class TimeLimitExceeded extends Error {
 }
 
 /** Stops waiting at the limit, even if the work ignores its signal. Rejects with TimeLimitExceeded. */
-export async function inTime<T>(timeoutMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function withTimeLimit<T>(timeoutMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const limit = new AbortController()
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => {

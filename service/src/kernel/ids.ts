@@ -43,7 +43,7 @@ export function newId(): string {
  * Derives a UUID of version 7 from its inputs: the same inputs give the same id. It begins with the 48-bit timestamp of `timeId`, a
  * UUID version 7, so that the ids of a period are one range.
  */
-export function derivedTimeId(timeId: string, ...names: readonly string[]): string {
+export function deriveTimeId(timeId: string, ...names: readonly string[]): string {
   // Built from text because each delivery needs one: building it from bytes takes four times as long.
   const hex = hash('sha256', [timeId, ...names].join('\n'), 'hex')
   const variant = '89ab'.charAt(Number.parseInt(hex.charAt(16), 16) & 3)
@@ -93,7 +93,7 @@ export function randomText(chars: number): string {
 }
 
 /** Creates a random text that begins with the time. Texts created at about the same time are neighbours in an index. */
-export function timedText(randomChars: number): string {
+export function timeOrderedText(randomChars: number): string {
   let rest = systemClock.now().getTime()
   let text = ''
   for (let at = 0; at < timeChars; at += 1) {

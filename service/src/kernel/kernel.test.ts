@@ -4,21 +4,21 @@ import { test } from 'node:test'
 import { Writable } from 'node:stream'
 import fc from 'fast-check'
 import {
-  derivedTimeId,
+  deriveTimeId,
   idAfter,
   newId,
   randomBytes,
   randomFraction,
   randomText,
   randomToken,
-  timedText,
+  timeOrderedText,
 } from './ids.ts'
 import { AssertionFailure, createSealer, deriveKey } from './seal.ts'
 import { createLog } from './log.ts'
 import { createBreaker } from './breaker.ts'
 import { csvCell, csvAmountCell } from './text-formats.ts'
 import { loadOnce } from './once.ts'
-import { isEmptyName, isSamePerson, tidyName } from './persons.ts'
+import { isEmptyName, isSamePerson, normalizeName } from './persons.ts'
 
 const v7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
@@ -50,13 +50,13 @@ test('equal inputs give the same derived id, and different inputs different ids'
   const timeId = newId()
   fc.assert(
     fc.property(fc.array(fc.uuid(), { minLength: 1 }), fc.array(fc.uuid(), { minLength: 1 }), (names, others) => {
-      const id = derivedTimeId(timeId, ...names)
+      const id = deriveTimeId(timeId, ...names)
       assert.match(id, v7)
       assert.equal(id.slice(0, 13), timeId.slice(0, 13), 'the time is that of the given id')
-      assert.equal(id === derivedTimeId(timeId, ...others), names.join() === others.join())
+      assert.equal(id === deriveTimeId(timeId, ...others), names.join() === others.join())
     }),
   )
-  assert.notEqual(derivedTimeId(timeId, 'a', 'bc'), derivedTimeId(timeId, 'ab', 'c'))
+  assert.notEqual(deriveTimeId(timeId, 'a', 'bc'), deriveTimeId(timeId, 'ab', 'c'))
 })
 
 test('random text uses the reduced alphabet, tokens are 256 bits and URL-safe, and fractions lie in [0, 1)', () => {
@@ -70,7 +70,7 @@ test('random text uses the reduced alphabet, tokens are 256 bits and URL-safe, a
 })
 
 test('a timed text sorts by its time, and two of the same millisecond differ', () => {
-  const texts = Array.from({ length: 2000 }, () => timedText(12))
+  const texts = Array.from({ length: 2000 }, () => timeOrderedText(12))
   assert.equal(new Set(texts).size, texts.length)
   for (const text of texts) assert.match(text, /^[0-9a-hjkmnp-tv-z]{22}$/)
   const times = texts.map((text) => text.slice(0, 10))
@@ -302,5 +302,5 @@ test('names that differ only in blanks, case, accents, invisible characters or l
 
 test('a name of blanks and invisible characters is empty, and a stored name has single blanks', () => {
   for (const blank of ['', ' ', '\t\n', '\u200b\u2060', '\u00a0']) assert.equal(isEmptyName(blank), true)
-  assert.equal(tidyName('  Sam\u00a0\u200b Staff\n'), 'Sam Staff')
+  assert.equal(normalizeName('  Sam\u00a0\u200b Staff\n'), 'Sam Staff')
 })

@@ -42,6 +42,6 @@ export function amountText(minor: Minor, currency: Currency): string {
 }
 
 /** Converts an amount to an exact JSON number. */
-export function writeAmount(minor: Minor, currency: Currency): RawNumber {
+export function toJsonAmount(minor: Minor, currency: Currency): RawNumber {
   return rawNumber(amountText(minor, currency))
 }

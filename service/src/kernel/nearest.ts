@@ -7,7 +7,7 @@ const slipsMax = 2
  * Finds the name with the fewest typing errors: at most two, and fewer than half of its letters. Undefined: no name is
  * close enough.
  */
-export function nearest(typed: string, names: readonly string[]): string | undefined {
+export function nearestName(typed: string, names: readonly string[]): string | undefined {
   const [best] = names
     .map((name) => ({ name, slips: editDistance(typed, name) }))
     .filter(({ name, slips }) => slips <= slipsMax && slips * 2 < name.length)

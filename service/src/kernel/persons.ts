@@ -49,7 +49,7 @@ export const decidersText = (first: string | null, second: string | null): strin
   second === null ? (first ?? '') : `${first ?? ''}, approved by ${second}`
 
 /** Returns the stored form of a name, without extra spaces. */
-export const tidyName = (name: string): string =>
+export const normalizeName = (name: string): string =>
   name
     .normalize('NFKC')
     .replaceAll(/[\s\p{Cf}]+/gu, ' ')

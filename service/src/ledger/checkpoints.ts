@@ -77,7 +77,7 @@ async function continueCheckpoints(
 ): Promise<number> {
   // Most visits find nothing to do, and need no transaction.
   const next = await store.nextStretchEnd(db, partnerId, end, transfersPerStretch)
-  if (next === undefined && !(await store.partiesAreBehind(db, partnerId))) return 0
+  if (next === undefined && !(await store.arePartyCheckpointsBehind(db, partnerId))) return 0
   return db.transaction(async (tx) => {
     let progress = await claimCheckpoints(tx, partnerId)
     if (progress === undefined) return 0
@@ -117,7 +117,7 @@ async function continueParties(
   const mustRestart = partyPosition !== null && partyPosition > position
   if (mustRestart) parties.deletePartyCheckpoints(tx, partnerId)
   const start = mustRestart ? nilId : (partyPosition ?? nilId)
-  const stretches = await parties.listStretchesBehind(tx, partnerId, start, stretchesPerVisitMax)
+  const stretches = await parties.listStretchesMissingParties(tx, partnerId, start, stretchesPerVisitMax)
   for (const stretch of stretches) parties.insertPartyCheckpoints(tx, partnerId, stretch)
   const last = stretches.at(-1)?.position
   if (last !== undefined || mustRestart) parties.setPartyPosition(tx, partnerId, last ?? null)
@@ -140,7 +140,7 @@ async function claimCheckpoints(tx: Tx, partnerId: string): Promise<store.Checkp
  */
 async function verifyAccounts({ db, log }: CheckpointsDeps, partnerId: string): Promise<void> {
   const isWrong = (row: store.PastBalance) => row.posted !== row.postedNow || row.reserved !== row.reservedNow
-  const read = async (tx: Tx) => (await store.balancesBefore(tx, partnerId, store.lastId)).filter(isWrong)
+  const read = async (tx: Tx) => (await store.balancesBefore(tx, partnerId, store.idMax)).filter(isWrong)
   const wrong = await read(db)
   await db.transaction(async (tx) => {
     const progress = await store.claimProgress(tx, partnerId)

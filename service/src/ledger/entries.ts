@@ -10,7 +10,7 @@ import {
   creditAccount,
   debitAccount,
   distinctAccounts,
-  effects,
+  transferEffects,
   type Entry,
   type EntryRequest,
   entryTransfersMax,
@@ -247,7 +247,7 @@ function sumAccountChanges(
     }
   }
   for (const { partnerId, kind, amount, debitAccountId, creditAccountId } of transfers) {
-    const { debit, credit } = effects(kind, amount)
+    const { debit, credit } = transferEffects(kind, amount)
     add(partnerId, debitAccountId, debit)
     add(partnerId, creditAccountId, credit)
   }
@@ -375,7 +375,7 @@ function sumChangesBy(
     changes.set(key, { ...where, change: addChanges(changes.get(key)?.change ?? zero, change) })
   }
   for (const transfer of transfers) {
-    const { debit, credit } = effects(transfer.kind, transfer.amount)
+    const { debit, credit } = transferEffects(transfer.kind, transfer.amount)
     add(debitAccount(transfer), transfer.partyId, debit)
     add(creditAccount(transfer), transfer.partyId, credit)
   }
@@ -412,14 +412,14 @@ function changeParties(tx: Tx, transfers: readonly store.NewTransfer[], segregat
     }
   }
   for (const { partnerId, kind, amount, partyId, debitAccountId, creditAccountId } of transfers) {
-    const { debit, credit } = effects(kind, amount)
+    const { debit, credit } = transferEffects(kind, amount)
     add(partnerId, debitAccountId, partyId, debit)
     add(partnerId, creditAccountId, partyId, credit)
   }
   const changed = [...changes.values()]
   if (changed.length === 0) return
-  partyStore.ensureParties(tx, changed)
-  partyStore.changeParties(tx, changed)
+  partyStore.ensurePartyAccounts(tx, changed)
+  partyStore.changePartyAccounts(tx, changed)
 }
 
 /**

@@ -32,7 +32,7 @@ type CheckedBatch = { readonly totals: RequestedTotals; next: CheckedBatch | und
 export type ReadMark = { readonly underWay: readonly CheckedBatch[]; readonly lastChecked: CheckedBatch }
 
 /** Balances that a batch has read, and the mark that was set before the read. */
-export type BalancesRead = { readonly accounts: AccountSnapshots; readonly mark: ReadMark }
+export type BalancesSnapshot = { readonly accounts: AccountSnapshots; readonly mark: ReadMark }
 
 export type FundsCheck = {
   /** Marks the moment. Must be called before the statement that reads the balances is sent. */
@@ -43,7 +43,7 @@ export type FundsCheck = {
    */
   readonly isAmple: (
     requests: readonly EntryRequest[],
-    read: BalancesRead,
+    read: BalancesSnapshot,
     position: BatchPosition | undefined,
   ) => boolean
   /**
@@ -53,7 +53,7 @@ export type FundsCheck = {
   readonly check: (
     tx: Tx,
     requests: readonly EntryRequest[],
-    read: BalancesRead,
+    read: BalancesSnapshot,
     position: BatchPosition | undefined,
   ) => Promise<readonly FundsResult[]>
 }
@@ -117,7 +117,7 @@ function limitedSums(transfer: EntryRequest['transfers'][number], accounts: Acco
 }
 
 /** Reports whether the read balances cover an entry: the first check of a batch. */
-export function fitsRead(accounts: AccountSnapshots, request: EntryRequest): FundsResult {
+export function checkReadBalances(accounts: AccountSnapshots, request: EntryRequest): FundsResult {
   const totals = sumRequests([request], accounts)
   const availableIn = (key: string) => accounts.get(key)?.available ?? 0n
   const short = request.transfers

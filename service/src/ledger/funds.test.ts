@@ -10,7 +10,7 @@ import { useModules } from '../../../test/support/fixture.ts'
 import { Refusal } from '../kernel/api/index.ts'
 import { type Currency, newId } from '../kernel/index.ts'
 import { createBatcher, createDatabase, type Database, isConflict, sql, sqlState, violates } from '../postgres/index.ts'
-import { type BalancesRead, createFundsCheck, singleEntry, type EntryRequest, insufficientFunds } from './index.ts'
+import { type BalancesSnapshot, createFundsCheck, singleEntry, type EntryRequest, insufficientFunds } from './index.ts'
 import type { Transfer } from './rules.ts'
 import { createCheckpoints } from './checkpoints.ts'
 
@@ -45,7 +45,7 @@ suite('funds', async () => {
         return ledger.fittingUnderLock(tx, requests, accounts)
       },
     })
-    const reserve = createBatcher<Transfer, 'reserved', BalancesRead>({
+    const reserve = createBatcher<Transfer, 'reserved', BalancesSnapshot>({
       db,
       read: async (tx, transfers) => ({ mark: funds.markRead(), accounts: await ledger.accountsOf(tx, transfers) }),
       work: async (tx, transfers, balances, position) => {

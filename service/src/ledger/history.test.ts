@@ -11,7 +11,7 @@ import { sql, type Tx } from '../postgres/index.ts'
 import type { AccountName } from './account-kinds.ts'
 import { createCheckpoints } from './checkpoints.ts'
 import type { StatementCursor, StatementLine, StatementRequest } from './history.ts'
-import { effects, type Entry, type EntryTransfer, type TransferKind } from './rules.ts'
+import { transferEffects, type Entry, type EntryTransfer, type TransferKind } from './rules.ts'
 const service = await useModules({ connectionsMax: 12 })
 
 const settlement = 'settlement.sandbox'
@@ -48,7 +48,7 @@ function sumOf(rows: readonly Row[], id: string) {
   for (const row of rows)
     for (const side of ['debit', 'credit'] as const) {
       if (row[side] !== id) continue
-      const change = effects(row.kind, row.amount)[side]
+      const change = transferEffects(row.kind, row.amount)[side]
       total.posted += change.posted
       total.reserved += change.reserved
     }

@@ -2,7 +2,7 @@
 import { firstIdOf, type Currency, idAfter, type Minor, idTime, nilId, present } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import type { AccountName } from './account-kinds.ts'
-import { effects, type TransferKind } from './rules.ts'
+import { transferEffects, type TransferKind } from './rules.ts'
 import type { AccountRow, TransferRow } from './store.ts'
 import * as store from './store-history.ts'
 import * as parties from './store-parties.ts'
@@ -69,7 +69,7 @@ export type History = {
   ) => Promise<readonly PartySum[]>
 }
 
-const endOf = (moment: Date | undefined): string => (moment === undefined ? store.lastId : firstIdOf(moment))
+const endOf = (moment: Date | undefined): string => (moment === undefined ? store.idMax : firstIdOf(moment))
 
 export const history: History = {
   balancesAt: async (tx, partnerId, moment) =>
@@ -120,7 +120,7 @@ function toLine(
   accountId: string,
   accounts: readonly AccountRow[],
 ): Omit<StatementLine, 'posted'> {
-  const { debit, credit } = effects(kind, amount)
+  const { debit, credit } = transferEffects(kind, amount)
   const isDebit = debitAccountId === accountId
   const other = isDebit ? creditAccountId : debitAccountId
   const { name: counterAccount } = present(

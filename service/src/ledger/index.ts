@@ -8,9 +8,9 @@
  */
 export {
   type AccountSnapshots,
-  isMovementRead,
-  availableIn,
-  balanceStateIn,
+  hasBothAccounts,
+  getAvailableBalance,
+  getBalanceState,
   controlsVersion,
   type Movement,
   type Entry,
@@ -30,9 +30,15 @@ export {
 } from './account-kinds.ts'
 export { createCheckpoints } from './checkpoints.ts'
 export type { PartySum, StatementCursor, StatementLine, StatementPage, StatementRequest } from './history.ts'
-export { type BalancesRead, fitsRead, isSegregated, createFundsCheck, type FundsCheck } from './funds-check.ts'
+export {
+  type BalancesSnapshot,
+  checkReadBalances,
+  isSegregated,
+  createFundsCheck,
+  type FundsCheck,
+} from './funds-check.ts'
 export type { AccountMovement, MovementPage, AccountStanding } from './movements.ts'
-export type { BalanceMode, ShortParty } from './segregation.ts'
+export type { BalanceMode, PartyShortfall } from './segregation.ts'
 export type { AccountSums, LineFilter, Period, PeriodLine } from './period.ts'
 export { type Balance, type Ledger, createLedger } from './service.ts'
 export { type MoneyHolds, type MoneyOwner, refuseBlocked } from './permits.ts'

@@ -4,7 +4,7 @@
  */
 import { firstIdOf, type Minor } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { effects } from './rules.ts'
+import { transferEffects } from './rules.ts'
 import * as store from './store-history.ts'
 import type { AccountRow } from './store.ts'
 
@@ -68,7 +68,7 @@ export const movements: Movements = {
       ]),
     ),
   movementsBehind: async (tx, positions, end, transfersMax) => {
-    const rows = Map.groupBy(await store.movementsBehind(tx, positions, end, transfersMax), (row) => row.accountId)
+    const rows = Map.groupBy(await store.listMovementsAfter(tx, positions, end, transfersMax), (row) => row.accountId)
     return new Map(
       positions.map(({ accountId }) => [accountId, toMovementPage(rows.get(accountId) ?? [], transfersMax)]),
     )
@@ -83,12 +83,12 @@ function toMovementPage(rows: readonly store.MovementRow[], transfersMax: number
 }
 
 function toMovement({ id, kind, amount, isDebit, reference, entryId }: store.MovementRow): AccountMovement {
-  const { debit, credit } = effects(kind, amount)
+  const { debit, credit } = transferEffects(kind, amount)
   const step = kind === 'direct' || kind === 'reserve' ? 'begin' : 'end'
   return { id, ...(isDebit ? debit : credit), reference, together: entryId === null ? undefined : `${entryId} ${step}` }
 }
 
-type ComparedAccount = Pick<AccountRow, 'name' | 'currency' | 'posted' | 'reserved'> & {
+type AccountComparison = Pick<AccountRow, 'name' | 'currency' | 'posted' | 'reserved'> & {
   /** The account row minus the sum of its transfers. Zero: they agree. */
   readonly rowDiffers: Minor
 }
@@ -98,16 +98,16 @@ export type Positions = {
    * Sums the transfers of each account before a moment, by default all. Also compares each account row with the last
    * checkpoint and the transfers after it.
    */
-  readonly positionsAt: (tx: Tx, partnerId: string, moment: Date | undefined) => Promise<readonly ComparedAccount[]>
+  readonly positionsAt: (tx: Tx, partnerId: string, moment: Date | undefined) => Promise<readonly AccountComparison[]>
 }
 
 export const positions: Positions = {
   positionsAt: async (tx, partnerId, moment) => {
-    const end = moment === undefined ? store.lastId : firstIdOf(moment)
+    const end = moment === undefined ? store.idMax : firstIdOf(moment)
     const then = await store.balancesBefore(tx, partnerId, end)
     // A row that equals the past sums agrees. Other rows have moved since, or were changed.
     const isSettled = then.every((row) => row.posted === row.postedNow && row.reserved === row.reservedNow)
-    const now = isSettled || moment === undefined ? then : await store.balancesBefore(tx, partnerId, store.lastId)
+    const now = isSettled || moment === undefined ? then : await store.balancesBefore(tx, partnerId, store.idMax)
     const differences = new Map(now.map(({ id, posted, postedNow }) => [id, postedNow - posted]))
     return then.map(({ id, name, currency, posted, reserved }) => ({
       name,

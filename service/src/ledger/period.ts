@@ -111,7 +111,7 @@ async function* parts<T>(
 
 export const periodReader: PeriodReader = {
   linesOfPeriod: async function* linesOfPeriod(tx, filter, period) {
-    const read = (part: store.IdRange) => store.packedLines(tx, filter, part)
+    const read = (part: store.IdRange) => store.readLinesAsText(tx, filter, part)
     for await (const { content, end } of parts(tx, filter.partnerId, rangeOf(period), linesPerPartMax, read))
       yield { content: unpack(content), end }
   },

@@ -2,10 +2,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { debitAccount, effects, type EntryRequest, fitsLimits, accountMapKey, type TransferKind } from './rules.ts'
+import {
+  debitAccount,
+  transferEffects,
+  type EntryRequest,
+  fitsLimits,
+  accountMapKey,
+  type TransferKind,
+} from './rules.ts'
 import type { Minor } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { type BalancesRead, createFundsCheck, type FundsCheck, type ReadMark } from './funds-check.ts'
+import { type BalancesSnapshot, createFundsCheck, type FundsCheck, type ReadMark } from './funds-check.ts'
 
 const kinds = ['direct', 'reserve', 'post', 'release'] as const satisfies readonly TransferKind[]
 const amount = fc.bigInt({ min: 1n, max: 10n ** 15n })
@@ -13,7 +20,7 @@ const amount = fc.bigInt({ min: 1n, max: 10n ** 15n })
 test('no kind of transfer creates or destroys posted money', () => {
   fc.assert(
     fc.property(fc.constantFrom(...kinds), amount, (kind, cents) => {
-      const { debit, credit } = effects(kind, cents)
+      const { debit, credit } = transferEffects(kind, cents)
       assert.equal(debit.posted + credit.posted, 0n)
       assert.equal(credit.reserved, 0n)
     }),
@@ -23,19 +30,19 @@ test('no kind of transfer creates or destroys posted money', () => {
 test('reserve and post equal a direct transfer; reserve and release change nothing', () => {
   const sum = (cents: bigint, ...parts: readonly TransferKind[]) =>
     parts
-      .map((kind) => effects(kind, cents).debit)
+      .map((kind) => transferEffects(kind, cents).debit)
       .reduce((a, b) => ({ posted: a.posted + b.posted, reserved: a.reserved + b.reserved }))
   fc.assert(
     fc.property(amount, (cents) => {
-      assert.deepEqual(sum(cents, 'reserve', 'post'), effects('direct', cents).debit)
+      assert.deepEqual(sum(cents, 'reserve', 'post'), transferEffects('direct', cents).debit)
       assert.deepEqual(sum(cents, 'reserve', 'release'), { posted: 0n, reserved: 0n })
     }),
   )
 })
 
 test('a balance cannot fall below its reserved part; a system account has no lower limit', () => {
-  const out = effects('direct', 10n).debit
-  const reserve = effects('reserve', 10n).debit
+  const out = transferEffects('direct', 10n).debit
+  const reserve = transferEffects('reserve', 10n).debit
   assert.deepEqual(
     [
       fitsLimits('balance', { posted: 10n, reserved: 0n }, out),
@@ -53,7 +60,7 @@ test('a balance cannot fall below its reserved part; a system account has no low
   )
   assert.ok(fitsLimits('settlement.sandbox', { posted: 0n, reserved: 0n }, out))
   assert.ok(
-    !fitsLimits('balance', { posted: 20n, reserved: 5n }, effects('release', 10n).debit),
+    !fitsLimits('balance', { posted: 20n, reserved: 5n }, transferEffects('release', 10n).debit),
     'a release cannot exceed the reserved part',
   )
 })
@@ -79,7 +86,7 @@ const transfer = (amount: Minor, partnerId = 'p1', currency: 'EUR' | 'GBP' = 'EU
     amount,
   }) as const
 const request = (...given: Parameters<typeof transfer>): EntryRequest => ({ transfers: [transfer(...given)] })
-const read = (mark: ReadMark, available: Minor): BalancesRead => ({
+const read = (mark: ReadMark, available: Minor): BalancesSnapshot => ({
   mark,
   accounts: new Map([[accountMapKey(debitAccount(transfer(0n))), { id: 'a1', available }]]),
 })
@@ -195,7 +202,7 @@ test('batches admitted without a lock never overdraw, in any order of reads, che
         const batches = amounts.map((amount) => {
           const { position, end } = place()
           let mark: ReadMark
-          let balances: BalancesRead
+          let balances: BalancesSnapshot
           let isAdmitted = false
           const steps = [
             async () => void (mark = funds.markRead()),

@@ -76,7 +76,7 @@ export function entryTransfers({ id, transfers }: Entry): readonly IdentifiedTra
  * post      posted - amount, reserved -   posted + amount
  * release   reserved - amount             -
  */
-export function effects(
+export function transferEffects(
   kind: TransferKind,
   amount: Minor,
 ): { readonly debit: BalanceChange; readonly credit: BalanceChange } {
@@ -177,11 +177,11 @@ export const controlsVersion = (
 ): number | undefined => accounts.get(accountMapKey({ partnerId, currency, name: 'balance' }))?.controls
 
 /** Returns the state of the partner's balance, at the time of the read. */
-export const balanceStateIn = (accounts: AccountSnapshots, partnerId: string, currency: Currency): AccountState =>
+export const getBalanceState = (accounts: AccountSnapshots, partnerId: string, currency: Currency): AccountState =>
   accounts.get(accountMapKey({ partnerId, currency, name: 'balance' }))?.state ?? 'Active'
 
 /** Returns the available money of the partner's balance, at the time of the read. */
-export const availableIn = (accounts: AccountSnapshots, partnerId: string, currency: Currency): Minor =>
+export const getAvailableBalance = (accounts: AccountSnapshots, partnerId: string, currency: Currency): Minor =>
   accounts.get(accountMapKey({ partnerId, currency, name: 'balance' }))?.available ?? 0n
 
 export const debitAccount = ({ partnerId, currency, debit }: Omit<Movement, 'credit'>): AccountKey => ({
@@ -197,7 +197,7 @@ export const creditAccount = ({ partnerId, currency, credit }: Omit<Movement, 'd
 })
 
 /** Reports whether both accounts of a movement were read. */
-export const isMovementRead = (accounts: AccountSnapshots, movement: Movement): boolean =>
+export const hasBothAccounts = (accounts: AccountSnapshots, movement: Movement): boolean =>
   accounts.has(accountMapKey(debitAccount(movement))) && accounts.has(accountMapKey(creditAccount(movement)))
 
 /** Removes duplicates: the transfers of a batch use the same few accounts. */

@@ -10,7 +10,7 @@ import * as store from './store-parties.ts'
 import { lockBalance } from './store.ts'
 
 /** Party whose sum is negative or below the amount that its payouts have reserved. */
-export type ShortParty = store.PartyTotal & { readonly missing: Minor }
+export type PartyShortfall = store.PartyTotal & { readonly missing: Minor }
 
 /** `own`: the partner's own part. Undefined for a pooled balance, which has no parts. */
 export type BalanceMode = {
@@ -29,14 +29,14 @@ export type Segregation = {
     tx: Tx,
     partnerId: string,
     currency: Currency,
-  ) => Promise<{ readonly short: readonly ShortParty[]; readonly own: Minor }>
+  ) => Promise<{ readonly short: readonly PartyShortfall[]; readonly own: Minor }>
   /**
    * Segregates a balance, and opens the accounts of all its parties with their sums; creates a missing balance. Locks
    * the balance after copying the checkpoints, and reads only the later transfers under the lock. Returns the parties
    * that are short; if there are any, the caller must roll back. The lock of the partner's checkpoints serialises such
    * changes.
    */
-  readonly segregate: (tx: Tx, partnerId: string, currency: Currency) => Promise<readonly ShortParty[]>
+  readonly segregate: (tx: Tx, partnerId: string, currency: Currency) => Promise<readonly PartyShortfall[]>
   /** Pools a balance again. The accounts of its parties remain, unused, until `clearParties` deletes them. */
   readonly pool: (tx: Tx, partnerId: string, currency: Currency) => Promise<void>
   /** Deletes the accounts of parties of a pooled balance. */
@@ -65,7 +65,7 @@ export function createSegregation(opening: LedgerDeps): Segregation {
       )
       const changed = await store.sumChangesSince(tx, partnerId, balance.id, position)
       const others = [partnerId, ...changed.map(({ partyId }) => partyId)].filter((partyId) => !totals.has(partyId))
-      for (const row of await store.sumParties(tx, partnerId, balance.id, position, others))
+      for (const row of await store.sumPartyTransfers(tx, partnerId, balance.id, position, others))
         totals.set(row.partyId, row)
       const now = addChangesSince(totals, changed)
       return { short: findShortParties(now), own: now.get(partnerId)?.posted ?? 0n }
@@ -80,7 +80,7 @@ export function createSegregation(opening: LedgerDeps): Segregation {
       )
       if (segregated) return []
       const position = await store.partyPosition(tx, partnerId)
-      await store.clearParties(tx, partnerId, id)
+      await store.deletePartyAccounts(tx, partnerId, id)
       await store.copyParties(tx, partnerId, id, position)
       const short = await store.listShortParties(tx, partnerId, id, position)
       const { posted, reserved } = present(
@@ -95,8 +95,8 @@ export function createSegregation(opening: LedgerDeps): Segregation {
       if (missing.length > 0) return missing
       const rows = [...now.values()]
       for (let at = 0; at < rows.length; at += partiesPerStatement)
-        await store.setParties(tx, partnerId, id, rows.slice(at, at + partiesPerStatement))
-      const sum = await store.sumOfParties(tx, partnerId, id)
+        await store.setPartySums(tx, partnerId, id, rows.slice(at, at + partiesPerStatement))
+      const sum = await store.sumPartyAccounts(tx, partnerId, id)
       assert(
         sum.posted === posted && sum.reserved === reserved,
         'the parties of a balance add up to it: `operator ledger check` shows which rows do not agree',
@@ -115,7 +115,7 @@ export function createSegregation(opening: LedgerDeps): Segregation {
     clearParties: async (tx, partnerId, currency) => {
       await lockProgress(tx, partnerId)
       const balance = await balanceOf(tx, partnerId, currency)
-      if (balance !== undefined && !balance.segregated) await store.clearParties(tx, partnerId, balance.id)
+      if (balance !== undefined && !balance.segregated) await store.deletePartyAccounts(tx, partnerId, balance.id)
     },
   }
 }
@@ -137,7 +137,7 @@ function addChangesSince(
   return now
 }
 
-const findShortParties = (totals: ReadonlyMap<string, store.PartyTotal>): readonly ShortParty[] =>
+const findShortParties = (totals: ReadonlyMap<string, store.PartyTotal>): readonly PartyShortfall[] =>
   [...totals.values()].flatMap((total) =>
     total.posted < total.reserved ? [{ ...total, missing: total.reserved - total.posted }] : [],
   )

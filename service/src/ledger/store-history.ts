@@ -15,7 +15,7 @@ import type { AccountRow, TransferRow } from './store.ts'
 import type { AccountState } from './account-kinds.ts'
 
 /** Sorts after every id. */
-export const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+export const idMax = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 export type IdRange = { readonly after: string; readonly end: string }
 export type SortDirection = 'ascending' | 'descending'
@@ -24,7 +24,7 @@ export type SortDirection = 'ascending' | 'descending'
  * Selects the changes that transfers make to their accounts, like `effects` in rules.ts: one row per changed account.
  * `lines` counts the transfers that move posted money.
  */
-export const sidesOfTransfers = sql`ledger.transfers as transfer cross join lateral (values
+export const transferSides = sql`ledger.transfers as transfer cross join lateral (values
       (debit_account_id, case when kind in ('direct', 'post') then -amount else 0 end,
         case kind when 'reserve' then amount when 'direct' then 0 else -amount end),
       (credit_account_id, case when kind in ('direct', 'post') then amount else 0 end, 0)
@@ -47,8 +47,8 @@ export async function nextStretchEnd(
 }
 
 /** Reports whether checkpoints of accounts exist that those of parties do not cover yet. */
-export async function partiesAreBehind(tx: Tx, partnerId: string): Promise<boolean> {
-  const row = await tx.row<{ readonly isBehind: boolean }>(sql`/* ledger.partiesAreBehind */
+export async function arePartyCheckpointsBehind(tx: Tx, partnerId: string): Promise<boolean> {
+  const row = await tx.row<{ readonly isBehind: boolean }>(sql`/* ledger.arePartyCheckpointsBehind */
     select position <> coalesce(party_position, ${nilId}) as is_behind from ledger.checkpoint_progress
     where partner_id = ${partnerId}`)
   return row?.isBehind ?? false
@@ -72,7 +72,7 @@ export function changesOfStretch(
     unprepared(sql`/* ledger.changesOfStretch */
       select side.account_id, sum(side.posted)::bigint as posted, sum(side.reserved)::bigint as reserved,
         (count(*) filter (where side.posted <> 0))::integer as lines
-      from ${sidesOfTransfers}
+      from ${transferSides}
       where transfer.partner_id = ${partnerId} and transfer.id > ${after} and transfer.id <= ${position}
         and (side.posted <> 0 or side.reserved <> 0)
       group by side.account_id`),
@@ -177,7 +177,7 @@ function balancesSince(
     unprepared(sql`/* ledger.balancesSince */
       with recent as (
         select side.account_id, sum(side.posted)::bigint as posted, sum(side.reserved)::bigint as reserved
-        from ${sidesOfTransfers}
+        from ${transferSides}
         where transfer.partner_id = ${partnerId} and transfer.id > ${boundary} and transfer.id < ${end}
           and (side.posted <> 0 or side.reserved <> 0)
         group by side.account_id)
@@ -218,7 +218,7 @@ export function listStretches(
       select position, stretch_after, lines from ledger.checkpoints
       where partner_id = ${partnerId} and account_id = ${accountId} and lines > 0 and position > ${after}
         and position <= coalesce((select position from ledger.checkpoints where partner_id = ${partnerId}
-          and position >= ${end} order by position limit 1), ${lastId})
+          and position >= ${end} order by position limit 1), ${idMax})
       order by position ${orderBy(direction)} limit ${stretchesMax}`),
   )
 }
@@ -299,7 +299,7 @@ export function sumChanges(
       from unnest(${ranges.map(({ after }) => after)}::uuid[], ${ranges.map(({ end }) => end)}::uuid[])
         as stretch (after_id, end_id) cross join lateral (
           select side.account_id, sum(side.posted)::bigint as posted, sum(side.reserved)::bigint as reserved
-          from ${sidesOfTransfers}
+          from ${transferSides}
           where transfer.partner_id = ${partnerId} and transfer.id > stretch.after_id and transfer.id < stretch.end_id
             and side.account_id = any(${accountIds}::uuid[])
           group by side.account_id) as moved`),
@@ -344,10 +344,10 @@ const lineConditions = ({ accountId, counterAccountId, partyId }: LineFilter) =>
  * columns than PostgreSQL needs to read it. References are one line without control characters, so that they cannot
  * contain a separator.
  */
-export async function packedLines(tx: Tx, filter: LineFilter, { after, end }: IdRange): Promise<string> {
+export async function readLinesAsText(tx: Tx, filter: LineFilter, { after, end }: IdRange): Promise<string> {
   const { partnerId, accountId } = filter
   const row = await tx.row<{ readonly lines: string | null }>(
-    unprepared(sql`/* ledger.packedLines */
+    unprepared(sql`/* ledger.readLinesAsText */
       select string_agg(line, chr(30)) as lines from (
         select id::text || case when debit_account_id = ${accountId} then '-' || credit_account_id::text
             else '+' || debit_account_id::text end || kind || chr(31) || amount || chr(31) || party_id || chr(31)
@@ -451,7 +451,7 @@ export type MovementRow = Pick<TransferRow, 'id' | 'kind' | 'amount' | 'referenc
  * Reads the account's transfers among the next `transfersMax` transfers of the partner after each position, and the
  * last transfer of these, which marks how far was read.
  */
-export function movementsBehind(
+export function listMovementsAfter(
   tx: Tx,
   positions: readonly AccountPosition[],
   end: string,
@@ -460,7 +460,7 @@ export function movementsBehind(
   const column = columnValues(positions)
   const partnerIds = column('partnerId')
   return tx.rows<MovementRow>(
-    unprepared(sql`/* ledger.movementsBehind */
+    unprepared(sql`/* ledger.listMovementsAfter */
       select movement.* from unnest(${partnerIds}::uuid[], ${column('accountId')}::uuid[], ${column('position')}::uuid[])
         as known (owner_id, account_id, position) cross join lateral (
           select known.account_id, id, kind, amount, reference, entry_id, place,

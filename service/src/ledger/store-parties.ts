@@ -3,18 +3,18 @@
  */
 import { type Currency, type Minor, nilId } from '../kernel/index.ts'
 import { columnValues, insertBy, ofOnePartner, sql, type Tx, unprepared } from '../postgres/index.ts'
-import { type SortDirection, type IdRange, orderBy, lastId, sidesOfTransfers, type Stretch } from './store-history.ts'
+import { type SortDirection, type IdRange, orderBy, idMax, transferSides, type Stretch } from './store-history.ts'
 import type { BalanceChange } from './rules.ts'
 
 /** Lists the next stretches that have checkpoints of accounts and not yet of parties. */
-export function listStretchesBehind(
+export function listStretchesMissingParties(
   tx: Tx,
   partnerId: string,
   position: string,
   stretchesMax: number,
 ): Promise<readonly Omit<Stretch, 'lines'>[]> {
   return tx.rows(
-    unprepared(sql`/* ledger.listStretchesBehind */
+    unprepared(sql`/* ledger.listStretchesMissingParties */
       select distinct position, stretch_after from ledger.checkpoints
       where partner_id = ${partnerId} and position > ${position} order by position limit ${stretchesMax}`),
   )
@@ -35,7 +35,7 @@ export function insertPartyCheckpoints(
       from (
         select transfer.party_id, side.account_id, sum(side.posted)::bigint as posted,
           sum(side.reserved)::bigint as reserved, (count(*) filter (where side.posted <> 0))::integer as lines
-        from ${sidesOfTransfers}
+        from ${transferSides}
           join ledger.accounts as account on account.partner_id = ${partnerId} and account.id = side.account_id
         where transfer.partner_id = ${partnerId} and transfer.id > ${stretchAfter} and transfer.id <= ${position}
           and account.name = 'balance' and (side.posted <> 0 or side.reserved <> 0)
@@ -106,7 +106,7 @@ function partySumsSince(
     unprepared(sql`/* ledger.partySumsSince */
       with recent as (
         select side.account_id, sum(side.posted)::bigint as posted, sum(side.reserved)::bigint as reserved
-        from ${sidesOfTransfers}
+        from ${transferSides}
         where transfer.partner_id = ${partnerId} and transfer.id > ${boundary} and transfer.id < ${end}
           and transfer.party_id = ${partyId} and (side.posted <> 0 or side.reserved <> 0)
         group by side.account_id)
@@ -138,7 +138,7 @@ export function listStretchesOfParty(
         and position > ${after}
         and position <= coalesce((select position from ledger.party_checkpoints where partner_id = ${partnerId}
           and party_id = ${partyId} and account_id = ${accountId} and position >= ${end} order by position limit 1),
-          ${lastId})
+          ${idMax})
       order by position ${orderBy(direction)} limit ${stretchesMax}`),
   )
 }
@@ -158,19 +158,19 @@ const newParties = insertBy<PartyAccountKey & BalanceChange>(
 )
 
 /** Creates missing accounts without money. */
-export function ensureParties(tx: Tx, parties: readonly PartyAccountKey[]): void {
+export function ensurePartyAccounts(tx: Tx, parties: readonly PartyAccountKey[]): void {
   const rows = parties.map(({ partnerId, accountId, partyId }) => {
     return { partnerId, accountId, partyId, posted: 0n, reserved: 0n }
   })
-  tx.later(sql`/* ledger.ensureParties */
+  tx.later(sql`/* ledger.ensurePartyAccounts */
     insert into ledger.party_accounts (partner_id, account_id, party_id, posted, reserved) ${newParties(tx, rows)}
     on conflict (partner_id, account_id, party_id) do nothing`)
 }
 
 /** Changes each account of a party once. The transaction has locked the balance. */
-export function changeParties(tx: Tx, changes: readonly PartyChange[]): void {
+export function changePartyAccounts(tx: Tx, changes: readonly PartyChange[]): void {
   const column = columnValues(changes)
-  tx.later(sql`/* ledger.changeParties */
+  tx.later(sql`/* ledger.changePartyAccounts */
     update ledger.party_accounts as party set posted = party.posted + change.posted_by,
       reserved = party.reserved + change.reserved_by
     from unnest(${column('partnerId')}::uuid[], ${column('accountId')}::uuid[], ${column('partyId')}::uuid[],
@@ -214,8 +214,8 @@ export function readModes(tx: Tx, partnerId: string): Promise<readonly BalanceMo
 }
 
 /** Deletes the accounts of parties of a pooled balance. */
-export async function clearParties(tx: Tx, partnerId: string, accountId: string): Promise<void> {
-  await tx.run(sql`/* ledger.clearParties */
+export async function deletePartyAccounts(tx: Tx, partnerId: string, accountId: string): Promise<void> {
+  await tx.run(sql`/* ledger.deletePartyAccounts */
     delete from ledger.party_accounts where partner_id = ${partnerId} and account_id = ${accountId}`)
 }
 
@@ -253,7 +253,7 @@ export function listShortParties(
 }
 
 /** Sums the transfers of parties up to a position. A party without any is absent. */
-export async function sumParties(
+export async function sumPartyTransfers(
   tx: Tx,
   partnerId: string,
   accountId: string,
@@ -261,7 +261,7 @@ export async function sumParties(
   partyIds: readonly string[],
 ): Promise<readonly PartyTotal[]> {
   return tx.rows(
-    unprepared(sql`/* ledger.sumParties */
+    unprepared(sql`/* ledger.sumPartyTransfers */
       select distinct on (party_id) party_id, posted, reserved from ledger.party_checkpoints
       where partner_id = ${partnerId} and account_id = ${accountId} and position <= ${position}
         and party_id = any(${partyIds}::uuid[])
@@ -279,7 +279,7 @@ export function sumChangesSince(
   return tx.rows(
     unprepared(sql`/* ledger.sumChangesSince */
       select transfer.party_id, sum(side.posted)::bigint as posted, sum(side.reserved)::bigint as reserved
-      from ${sidesOfTransfers}
+      from ${transferSides}
       where transfer.partner_id = ${partnerId} and transfer.id > ${position} and side.account_id = ${accountId}
         and (side.posted <> 0 or side.reserved <> 0)
       group by transfer.party_id order by transfer.party_id`),
@@ -287,23 +287,23 @@ export function sumChangesSince(
 }
 
 /** Sets the sums of parties. */
-export async function setParties(
+export async function setPartySums(
   tx: Tx,
   partnerId: string,
   accountId: string,
   totals: readonly PartyTotal[],
 ): Promise<void> {
   const rows = totals.map((total) => ({ partnerId, accountId, ...total }))
-  await tx.run(sql`/* ledger.setParties */
+  await tx.run(sql`/* ledger.setPartySums */
     insert into ledger.party_accounts (partner_id, account_id, party_id, posted, reserved) ${newParties(tx, rows)}
     on conflict (partner_id, account_id, party_id)
       do update set posted = excluded.posted, reserved = excluded.reserved`)
 }
 
 /** Sums all parties of a balance. */
-export async function sumOfParties(tx: Tx, partnerId: string, accountId: string): Promise<BalanceChange> {
+export async function sumPartyAccounts(tx: Tx, partnerId: string, accountId: string): Promise<BalanceChange> {
   const sum = await tx.row<BalanceChange>(
-    unprepared(sql`/* ledger.sumOfParties */
+    unprepared(sql`/* ledger.sumPartyAccounts */
       select coalesce(sum(posted), 0)::bigint as posted, coalesce(sum(reserved), 0)::bigint as reserved
       from ledger.party_accounts where partner_id = ${partnerId} and account_id = ${accountId}`),
   )

@@ -54,7 +54,7 @@ export async function setControlled(
 }
 
 /** Transfer, and which of its accounts are segregated balances. Null: not segregated. */
-export type WrittenTransfer = TransferRow & {
+export type StoredTransfer = TransferRow & {
   readonly partnerId: string
   readonly debitSegregated: boolean | null
   readonly creditSegregated: boolean | null
@@ -66,7 +66,7 @@ const withItsAccounts = sql`
   left join ledger.accounts as debit on debit.partner_id = transfer.partner_id and debit.id = transfer.debit_account_id
   left join ledger.accounts as credit on credit.partner_id = transfer.partner_id and credit.id = transfer.credit_account_id`
 
-export function transfersById(tx: Tx, keys: readonly RowKey[]): Promise<readonly WrittenTransfer[]> {
+export function transfersById(tx: Tx, keys: readonly RowKey[]): Promise<readonly StoredTransfer[]> {
   return tx.rows(sql`/* ledger.transfersById */
     select ${writtenColumns} from ledger.transfers as transfer ${withItsAccounts}
     where ${ofPartners(
@@ -83,7 +83,7 @@ export function transfersOfEntries(
   tx: Tx,
   entries: readonly RowKey[],
   transfersMax: number,
-): Promise<readonly WrittenTransfer[]> {
+): Promise<readonly StoredTransfer[]> {
   const column = columnValues(entries)
   return tx.rows(sql`/* ledger.transfersOfEntries */
     select ${writtenColumns}

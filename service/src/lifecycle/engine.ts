@@ -14,7 +14,7 @@ type Payment = RowKey & { readonly status: string }
 type WithKind<Kind extends string> = { readonly kind: Kind }
 
 /** Transition of one payment, for the module to write. */
-export type LifecycleMove<Row extends Payment, Trigger, Event extends EventName> = FoundTransition<
+export type PaymentTransition<Row extends Payment, Trigger, Event extends EventName> = FoundTransition<
   Row['status'],
   Event
 > & {
@@ -45,11 +45,11 @@ type EngineDeps<Row extends Payment, Trigger, Kind extends string, Event extends
    */
   readonly findRefused?: (
     tx: Tx,
-    moves: readonly LifecycleMove<Row, Trigger, Event>[],
+    moves: readonly PaymentTransition<Row, Trigger, Event>[],
     now: Date,
-  ) => Promise<ReadonlyMap<LifecycleMove<Row, Trigger, Event>, Refused>>
+  ) => Promise<ReadonlyMap<PaymentTransition<Row, Trigger, Event>, Refused>>
   /** Writes with one statement for each table. The statement on payments compares the previous status of each row. */
-  readonly write: (tx: Tx, moves: readonly LifecycleMove<Row, Trigger, Event>[], now: Date) => Promise<void>
+  readonly write: (tx: Tx, moves: readonly PaymentTransition<Row, Trigger, Event>[], now: Date) => Promise<void>
 }
 
 export function createEngine<
@@ -73,7 +73,7 @@ export function createEngine<
     // Read after the locks: a transition that waited for another one must not have an earlier time.
     const now = clock.now()
     const seen = new Set<string>()
-    const moves = new Map<Trigger, LifecycleMove<Row, Trigger, Event>>()
+    const moves = new Map<Trigger, PaymentTransition<Row, Trigger, Event>>()
     const answers = batch.map(({ key: { partnerId, id }, trigger }): TriggerOutcome => {
       const key = partnerKey(partnerId, id)
       if (seen.has(key)) return 'deferred'
@@ -102,7 +102,7 @@ function judge<Row extends Payment, Trigger extends WithKind<Kind>, Kind extends
   { lifecycle, actorOf, kindOf, isForeign, isEarly }: Omit<EngineDeps<Row, Trigger, Kind, Event>, 'findRefused'>,
   row: Row,
   trigger: Trigger,
-): LifecycleMove<Row, Trigger, Event> | ReportMeaning {
+): PaymentTransition<Row, Trigger, Event> | ReportMeaning {
   const { subject } = lifecycle
   const actor = actorOf(trigger)
   const kind = kindOf?.(row, trigger) ?? trigger.kind
@@ -112,7 +112,7 @@ function judge<Row extends Payment, Trigger extends WithKind<Kind>, Kind extends
   if (found === undefined) {
     // Other actors may report late or twice. The worker that holds the lease has written the status itself.
     assert(actor !== 'worker', `${subject} ${row.id} is ${row.status}: its worker reports ${kind}`)
-    return actor === 'bank' ? reportMeaning(lifecycle, row.status, kind) : 'repeat'
+    return actor === 'bank' ? classifyReport(lifecycle, row.status, kind) : 'repeat'
   }
   assert(found.transition.by.includes(actor), `${found.name} of ${subject} ${row.id} is not caused by: ${actor}`)
   return { ...found, row, trigger, actor }
@@ -229,7 +229,7 @@ export const findTransition = <Status extends string, Trigger extends string, Ev
 ): FoundTransition<Status, Event> | undefined => found.get(keyOf(status, trigger))
 
 /** Classifies a bank report that causes no transition. */
-export function reportMeaning<Status extends string>(
+export function classifyReport<Status extends string>(
   { reports }: Pick<Lifecycle<Status>, 'reports'>,
   status: NoInfer<Status>,
   trigger: string,

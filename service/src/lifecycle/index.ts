@@ -11,7 +11,7 @@ export {
   type UnfinishedPayment,
   type TriggerOutcome,
   createEngine,
-  type LifecycleMove,
+  type PaymentTransition,
   type Actor,
   createLifecycle,
   type EventOf,

@@ -10,12 +10,12 @@ export {
   folderTransport,
   type MailContent,
   oneLine,
-  readMailbox,
+  parseMailbox,
   smtpTransport,
   htmlPage,
   mailWithLink,
   plainMail,
-  utc,
+  formatUtc,
 } from './transport.ts'
 export {
   createMailQueue,

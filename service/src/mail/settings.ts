@@ -1,5 +1,5 @@
 import { isUuid, refuseSetting, type Settings } from '../kernel/index.ts'
-import { type Mailbox, readMailbox, smtpTransport } from './transport.ts'
+import { type Mailbox, parseMailbox, smtpTransport } from './transport.ts'
 
 const defaultSender = 'no-reply@localhost'
 
@@ -10,7 +10,7 @@ function readSenders(value: string | undefined): ReadonlyMap<string, Mailbox> {
     .filter((part) => part.trim() !== '')
     .map((part) => {
       const [partnerId = '', text = ''] = part.trim().split(/=(.*)/s)
-      const mailbox = readMailbox(text)
+      const mailbox = parseMailbox(text)
       if (!isUuid(partnerId) || mailbox === undefined || mailbox.name === '')
         return refuseSetting('must be PARTNER_ID=Name <address@domain>, separated by commas')
       return [partnerId.toLowerCase(), mailbox] as const
@@ -33,7 +33,7 @@ export const mailSettings = {
     default: `\`${defaultSender}\``,
     description: 'Sender of mails. Without a name: BRAND_NAME',
     read: (value: string | undefined) =>
-      readMailbox(value ?? defaultSender)
+      parseMailbox(value ?? defaultSender)
         ? (value ?? defaultSender)
         : refuseSetting('must be `Name <address@domain>` or `address@domain`'),
   },

@@ -32,14 +32,14 @@ export async function insertMails(tx: Tx, partnerId: string, mails: readonly Mai
 }
 
 /** Ends the pending mails about a subject, including leased ones. */
-export async function endMailsAbout(
+export async function endPendingMails(
   tx: Tx,
   partnerId: string,
   subjectId: string,
   reason: string,
   now: Date,
 ): Promise<void> {
-  await tx.run(sql`/* mail.endMailsAbout */
+  await tx.run(sql`/* mail.endPendingMails */
     update mail.messages set status = 'failed', secret_sealed = null, lease_id = null, last_error = ${reason},
       ended_at = ${now}
     where partner_id = ${partnerId} and subject_id = ${subjectId} and status = 'pending'`)

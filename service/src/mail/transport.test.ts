@@ -10,7 +10,7 @@ import {
   type MailMessage,
   MailRefused,
   oneLine,
-  readMailbox,
+  parseMailbox,
   smtpTransport,
 } from './transport.ts'
 import { mailServer, readMail } from '../../../test/support/mail-server.ts'
@@ -37,14 +37,14 @@ test('an address that can be read as two addresses, or as another address, is re
 })
 
 test('the sender is read from the configuration', () => {
-  assert.deepEqual(readMailbox('Acme Pay <no-reply@acme.example>'), {
+  assert.deepEqual(parseMailbox('Acme Pay <no-reply@acme.example>'), {
     name: 'Acme Pay',
     address: 'no-reply@acme.example',
   })
-  assert.deepEqual(readMailbox('"Acme, Inc." <a@b.example>'), { name: 'Acme, Inc.', address: 'a@b.example' })
-  assert.deepEqual(readMailbox('a@b.example'), { name: '', address: 'a@b.example' })
+  assert.deepEqual(parseMailbox('"Acme, Inc." <a@b.example>'), { name: 'Acme, Inc.', address: 'a@b.example' })
+  assert.deepEqual(parseMailbox('a@b.example'), { name: '', address: 'a@b.example' })
   for (const bad of ['', 'Acme', 'Acme <>', 'Acme <a>', 'a@b, c@d', '<a@b> <c@d>'])
-    assert.equal(readMailbox(bad), undefined, bad)
+    assert.equal(parseMailbox(bad), undefined, bad)
 })
 
 suite('folder', async () => {

@@ -38,7 +38,7 @@ export class MailRefused extends Error {
 const mailboxText = /^(?:(?<name>[^<>]*?)\s*<(?<bracketed>[^<>]+)>|(?<bare>\S+))$/
 
 /** Reads `Name <a@b.example>` or `a@b.example`. Undefined: the text has another form. */
-export function readMailbox(text: string): Mailbox | undefined {
+export function parseMailbox(text: string): Mailbox | undefined {
   const groups = mailboxText.exec(text.trim())?.groups
   const address = groups?.['bracketed'] ?? groups?.['bare'] ?? ''
   return isAddress(address) ? { name: oneLine(groups?.['name'] ?? '').replace(/^"(.*)"$/, '$1'), address } : undefined
@@ -205,7 +205,7 @@ function isPermanent(error: unknown): boolean {
 
 /** Created on first use: it takes some 30 ms, and most processes do not write mails. */
 let format: Intl.DateTimeFormat | undefined
-export function utc(time: Date): string {
+export function formatUtc(time: Date): string {
   format ??= new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
   return `${format.format(time)} UTC`
 }

@@ -207,7 +207,7 @@ export function createMailQueue({ clock, sealer }: { readonly clock: Clock; read
       if (rows.length > 0) await store.insertMails(tx, partnerId, rows, now)
     },
     endPending: (tx, partnerId, subjectId, reason) =>
-      store.endMailsAbout(tx, partnerId, subjectId, reason, clock.now()),
+      store.endPendingMails(tx, partnerId, subjectId, reason, clock.now()),
     partnersWithDueMail: async (tx, partnersMax) =>
       (await store.partnersWithDueMail(tx, clock.now(), partnersMax)).map((row) => row.partnerId),
     claim: (tx, partnerId, leaseMs, mailsMax) => {

@@ -15,7 +15,7 @@ import {
   secondMs,
 } from '../kernel/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
-import { type Rates, readRate } from '../rates/index.ts'
+import { type Rates, parseRate } from '../rates/index.ts'
 import { withSameAccounts } from '../parties/beneficiaries/index.ts'
 import { partMovements, partReads as parts } from '../deposits/index.ts'
 import { type Measure, type Movement, patterns } from '../transactions/index.ts'
@@ -106,7 +106,7 @@ async function measureAllCurrencies(
     return found === undefined ? [] : [{ ...found, currency }]
   })
   const measured = known.map(({ currency, rate: text }) => {
-    const rate = present(readRate(text), `not a rate: ${text}`)
+    const rate = present(parseRate(text), `not a rate: ${text}`)
     const over = rate.digits * 10n ** BigInt(currencies[reference].digits)
     return { currency, over, under: 10n ** BigInt(rate.scale + currencies[currency].digits) }
   })
@@ -275,7 +275,7 @@ async function findDormant(
     ({ amount, isConversion }) => amount >= rule.sum && !isConversion,
   )
   if (large.length === 0) return []
-  const rows = await patterns.previousOf(tx, partnerId, large)
+  const rows = await patterns.findPreviousPayments(tx, partnerId, large)
   const byId = new Map(large.map((movement) => [movement.id, movement]))
   return rows.flatMap(({ id, reference, createdAt }) => {
     const movement = byId.get(id)
@@ -296,7 +296,7 @@ async function findRoundTrips(
   const known = page.filter(({ account, amount, isUndone }) => account !== null && amount >= rule.sum && !isUndone)
   if (known.length === 0) return []
   const around = known.map((movement) => ({ ...movement, ...idRange(movement, rule.ms) }))
-  const rows = await patterns.returnsOf(tx, partnerId, around, { measure, percent, ms: rule.ms, parts })
+  const rows = await patterns.findOppositeMovements(tx, partnerId, around, { measure, percent, ms: rule.ms, parts })
   const byId = new Map(known.map((movement) => [movement.id, movement]))
   return rows.flatMap(({ id, reference, amount }) => {
     const movement = byId.get(id)
@@ -316,7 +316,11 @@ async function findCircles(
   )
   if (got.length === 0) return []
   const around = got.map((movement) => ({ ...movement, ...idRange(movement, rule.ms) }))
-  const rows = await patterns.circlesOf(tx, partnerId, around, { measure, percent: rule.percent, ms: rule.ms })
+  const rows = await patterns.findCircularPayments(tx, partnerId, around, {
+    measure,
+    percent: rule.percent,
+    ms: rule.ms,
+  })
   return rows.map(({ id, sum, references }) => [id, { count: references.length, sum, references }])
 }
 
@@ -333,7 +337,7 @@ async function findManyPayers(
     .map((movement) => idRange(movement, ms))
   if (around.length === 0) return []
   const reach = { what: allMovements(asked, 'Inward'), by: 'account', ms, countMin } as const
-  const rows = await patterns.distinctOf(asked.tx, asked.partnerId, around, reach)
+  const rows = await patterns.windowsByPayers(asked.tx, asked.partnerId, around, reach)
   return rows.map((row) => [row.id, toEvidence(row)])
 }
 
@@ -355,7 +359,7 @@ async function findManyCustomers(
   })
   if (around.length === 0) return []
   const reach = { what: allMovements(asked, 'Outward'), by: 'customer', ms, countMin } as const
-  const rows = await patterns.distinctOf(tx, partnerId, around, reach)
+  const rows = await patterns.windowsByPayers(tx, partnerId, around, reach)
   const subjects = new Map(around.map(({ id, customerId }) => [id, customerId]))
   return rows.map((row) => [row.id, toEvidence(row), subjects.get(row.id) ?? partnerId])
 }

@@ -16,7 +16,7 @@ import { dayMs, hourMs, minuteMs, newId, nilId, secondMs } from '../kernel/index
 import { sql, type Tx } from '../postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../banks/settlement/index.ts'
 import { readRule } from './rules.ts'
-import { canTurnRules, createStaffJudge } from '../people/staff/index.ts'
+import { canToggleRules, createCheckTwoStaff } from '../people/staff/index.ts'
 import { runDueBacktest } from './runs.ts'
 import * as store from './store.ts'
 
@@ -361,7 +361,7 @@ suite('runs', async () => {
     const { db, clock, access, cases, rates } = service
     const { partnerIds } = access
     return runDueBacktest(
-      { db, clock, cases, rates, partnerIds, clockDifferenceMsMax: 0, judgeTwo: createStaffJudge(canTurnRules) },
+      { db, clock, cases, rates, partnerIds, clockDifferenceMsMax: 0, judgeTwo: createCheckTwoStaff(canToggleRules) },
       max,
     )
   }

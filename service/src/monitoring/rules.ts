@@ -3,7 +3,7 @@
  * guidance of FATF and EBA (docs/guides/monitoring.md lists them). Pure.
  */
 import { rawNumber } from '@partner-payments/wire'
-import { readAmount, readCurrency, Refusal } from '../kernel/api/index.ts'
+import { parseAmount, parseCurrency, Refusal } from '../kernel/api/index.ts'
 import { amountText, type Currency, dayMs, hourMs, isUuid, type Minor } from '../kernel/index.ts'
 
 export const ruleKinds = [
@@ -183,7 +183,7 @@ function readSettings(given: JsonFields, kind: RuleKind): RuleSettings {
 
 function readCommon(given: JsonFields): CommonSettings {
   const text = given['currency']
-  const currency = typeof text === 'string' ? refuseAt('/currency', () => readCurrency(text)) : undefined
+  const currency = typeof text === 'string' ? refuseAt('/currency', () => parseCurrency(text)) : undefined
   if (currency === undefined) throw refuse('/currency', 'must be a currency of this service, for example EUR.')
   const partners = given['partners'] ?? null
   const isList = Array.isArray(partners) && partners.length > 0
@@ -228,7 +228,7 @@ function readAmountField(given: JsonFields, field: string, currency: Currency, l
   if (value === undefined && least !== undefined) return least
   if (typeof value !== 'string' || !/^\d+(?:\.\d+)?$/.test(value))
     throw refuse(`/${field}`, `must be an amount as text, for example "${amountText(1_000_00n, 'EUR')}".`)
-  return refuseAt(`/${field}`, () => readAmount(rawNumber(value), currency))
+  return refuseAt(`/${field}`, () => parseAmount(rawNumber(value), currency))
 }
 
 function readCountries(given: JsonFields): readonly string[] {

@@ -303,7 +303,7 @@ async function readPartner(
   const first = await patterns.changedAfter(deps.db, partnerId, await placeIn(deps.db), horizon, 1)
   if (first.length === 0) return false
   return deps.db.transaction(async (tx) => {
-    if (!(await store.claimPartner(tx, partnerId, start))) return false
+    if (!(await store.claimProgress(tx, partnerId, start))) return false
     const page = await patterns.changedAfter(tx, partnerId, await placeIn(tx), horizon, pageRows)
     const last = page.at(-1)
     if (last === undefined) return false
@@ -413,7 +413,7 @@ async function findPartnerHolds(
   const matching = [...new Set(hits.flatMap(({ own }) => own.map(({ movement }) => movement.id)))]
   const opened = await deps.db.transaction(async (tx): Promise<PartnerHolds> => {
     // Another process opens alerts of this partner: the payouts wait and are evaluated again later.
-    const isClaimed = await store.claimPartner(tx, partnerId, { changedAt: new Date(0), transactionId: nilId })
+    const isClaimed = await store.claimProgress(tx, partnerId, { changedAt: new Date(0), transactionId: nilId })
     if (!isClaimed) return new Map(matching.map((id) => [id, 'open']))
     for (const { rule, own } of hits) await recordHits(deps, tx, partnerId, rule, own, true)
     return standingHolds(deps, tx, partnerId, matching)
@@ -451,7 +451,7 @@ async function recordHits(
   hits: readonly RuleHit[],
   holds: boolean,
 ): Promise<void> {
-  const known = await store.alreadyFound(
+  const known = await store.foundTransactionIds(
     tx,
     partnerId,
     rule.id,

@@ -102,11 +102,11 @@ export function readProgress(tx: Tx, partnerId: string): Promise<ChangePlace | u
 }
 
 /** Locks the position of a partner. Returns false if another process reads the partner. */
-export async function claimPartner(tx: Tx, partnerId: string, start: ChangePlace): Promise<boolean> {
-  await tx.run(sql`/* monitoring.claimPartner */
+export async function claimProgress(tx: Tx, partnerId: string, start: ChangePlace): Promise<boolean> {
+  await tx.run(sql`/* monitoring.claimProgress */
     insert into monitoring.progress (partner_id, changed_at, transaction_id)
     values (${partnerId}, ${start.changedAt}, ${start.transactionId}) on conflict (partner_id) do nothing`)
-  const locked = await tx.row(sql`/* monitoring.claimPartner */
+  const locked = await tx.row(sql`/* monitoring.claimProgress */
     select 1 as one from monitoring.progress where partner_id = ${partnerId} for update skip locked`)
   return locked !== undefined
 }
@@ -164,13 +164,13 @@ export type HitRow = {
 }
 
 /** Finds the transactions that the rule has already found. */
-export async function alreadyFound(
+export async function foundTransactionIds(
   tx: Tx,
   partnerId: string,
   ruleId: string,
   transactionIds: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const rows = await tx.rows<{ readonly transactionId: string }>(sql`/* monitoring.alreadyFound */
+  const rows = await tx.rows<{ readonly transactionId: string }>(sql`/* monitoring.foundTransactionIds */
     select transaction_id from monitoring.hits
     where partner_id = ${partnerId} and rule_id = ${ruleId} and transaction_id = any(${[...transactionIds]}::uuid[])`)
   return new Set(rows.map(({ transactionId }) => transactionId))

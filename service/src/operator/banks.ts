@@ -9,24 +9,24 @@ import { ConfigError } from '../app/config.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import { readTravelRule } from '../chains/evm/index.ts'
 import { amountText } from '../kernel/index.ts'
-import { type BadLine, IbanFileProblem, type ImportedFile, poolNameForm } from '../accounts/index.ts'
-import { BicFileProblem, ModulusFileProblem } from '../parties/beneficiaries/index.ts'
+import { type BadLine, IbanFileProblem, type ImportResult, poolNamePattern } from '../accounts/index.ts'
+import { BicFileError, ModulusFileError } from '../parties/beneficiaries/index.ts'
 import { instructionIdOf } from '../payouts/index.ts'
 import { sqlState, sqlStateOf, type Tx } from '../postgres/index.ts'
 import {
   runChange,
-  type Call,
-  type CommandsOf,
+  type CommandCall,
+  type CommandFunctions,
   type Context,
-  failFile,
+  rethrowFileError,
   recordCommand,
-  refusalAsLine,
-  type Write,
+  refusalAsConfigError,
+  type OutputWriter,
 } from './context.ts'
 
 type Subject = 'bank' | 'ibans' | 'bic' | 'sort-codes' | 'wallet-key' | 'travel-rule'
 
-export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = {
+export const bankCommands: CommandFunctions<`${Subject} ${string}` | 'payment end'> = {
   'bank files': async ({ service: { isoBanks } }, { connector }) => {
     const ids = connector === undefined ? isoBanks.connectors.map(({ id }) => id) : [connector]
     const files = (await Promise.all(ids.map(isoBanks.files))).flat()
@@ -43,14 +43,14 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
     const { staff, reason } = options
     const key = await readInstruction(context, options)
     const recorded = (tx: Tx) => recordCommand(context.service, tx, call)
-    return refusalAsLine(() => context.service.isoBanks.requestRecall({ ...key, reason, staff }, recorded))
+    return refusalAsConfigError(() => context.service.isoBanks.requestRecall({ ...key, reason, staff }, recorded))
   },
 
   /** Writes the letter that recalls a payment at a bank that does not accept recall files. */
   'bank recall letter': async (context, options) => {
     const file = options.to
     const key = await readInstruction(context, options)
-    await writeFile(file, await refusalAsLine(() => context.service.isoBanks.recallLetter(key)), {
+    await writeFile(file, await refusalAsConfigError(() => context.service.isoBanks.recallLetter(key)), {
       flag: 'wx',
     }).catch((error: Error) => {
       throw error instanceof ConfigError ? error : new ConfigError(`operator: --to ${file}: ${error.message}`)
@@ -158,7 +158,7 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
     const text = await readText(file)
     const recorded = (tx: Tx) => recordCommand(service, tx, call)
     const loaded = await beneficiaries.bicDirectory.load(text, staff, recorded).catch((error: unknown) => {
-      if (error instanceof BicFileProblem)
+      if (error instanceof BicFileError)
         throw new ConfigError(`operator: ${file}, line ${error.line}: ${error.message}`)
       throw error
     })
@@ -182,7 +182,7 @@ export const bankCommands: CommandsOf<`${Subject} ${string}` | 'payment end'> = 
     try {
       return await service.beneficiaries.modulusTables.load({ weights, substitutes }, staff, recorded)
     } catch (error) {
-      if (error instanceof ModulusFileProblem) throw new ConfigError(`operator: line ${error.line}: ${error.message}`)
+      if (error instanceof ModulusFileError) throw new ConfigError(`operator: line ${error.line}: ${error.message}`)
       throw error
     }
   },
@@ -211,7 +211,7 @@ async function readInstruction(
   { service: { payouts } }: Context,
   { partner: partnerId, payout: id }: { readonly partner: string; readonly payout: string },
 ) {
-  const payout = await refusalAsLine(() => payouts.get(partnerId, id))
+  const payout = await refusalAsConfigError(() => payouts.get(partnerId, id))
   return { partnerId, id: instructionIdOf(payout) }
 }
 
@@ -221,14 +221,14 @@ const evidenceBytesMax = 50_000_000
 /** Reads the name and the hash of a bank's document. A change that awaited approval already has both. */
 export async function readEvidence(file: string): Promise<string> {
   if (evidenceForm.test(file)) return file
-  const bytes = await readFile(file).catch(failFile(`--evidence ${file}`))
+  const bytes = await readFile(file).catch(rethrowFileError(`--evidence ${file}`))
   if (bytes.length === 0 || bytes.length > evidenceBytesMax)
     throw new ConfigError(`operator: --evidence ${file}: must have 1 to ${evidenceBytesMax} bytes`)
   return `${basename(file)} sha256:${hash('sha256', bytes)}`
 }
 
 function readPool(pool: string): string {
-  if (poolNameForm.test(pool)) return pool
+  if (poolNamePattern.test(pool)) return pool
   throw new ConfigError('operator: --pool must be a name of 1 to 32 lower-case letters, digits and hyphens')
 }
 
@@ -254,7 +254,13 @@ type IbanFile = {
   readonly skipsBad: boolean
 }
 
-async function importFile(context: Context, call: Call, file: IbanFile, bad: BadLines, write: Write): Promise<void> {
+async function importFile(
+  context: Context,
+  call: CommandCall,
+  file: IbanFile,
+  bad: BadLines,
+  write: OutputWriter,
+): Promise<void> {
   const { path, ...rest } = file
   const { access, accounts } = context.service
   const hash = await hashFile(path)
@@ -273,7 +279,7 @@ async function importFile(context: Context, call: Call, file: IbanFile, bad: Bad
       const lines = () => readLines(path, hash)
       return accounts.pools.importFile(tx, { ...rest, hash, lines, report: bad.add })
     })
-    await printed({ ...imported, inUse: isInUse(context, imported as ImportedFile) })
+    await printed({ ...imported, inUse: isInUse(context, imported as ImportResult) })
   } catch (error) {
     if (sqlStateOf(error) === sqlState.lockNotAvailable)
       throw new ConfigError('operator: another import is running: repeat the command when it has ended')
@@ -286,7 +292,7 @@ async function importFile(context: Context, call: Call, file: IbanFile, bad: Bad
 }
 
 /** Reports whether accounts take IBANs from the pool. Its country must be listed in IBAN_POOLS. */
-const isInUse = ({ config }: Context, { country }: ImportedFile): boolean =>
+const isInUse = ({ config }: Context, { country }: ImportResult): boolean =>
   country !== null && config.IBAN_POOLS.includes(country)
 
 /**
@@ -301,7 +307,7 @@ async function hashFile(path: string): Promise<string> {
   try {
     for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
   } catch (error) {
-    failFile(path)(error)
+    rethrowFileError(path)(error)
   }
   return hash.digest('hex')
 }
@@ -392,6 +398,6 @@ async function readText(file: string): Promise<string> {
     if (size > fileBytesMax) throw new Error(`is larger than ${fileBytesMax} bytes`)
     return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file))
   } catch (error) {
-    return failFile(file)(error)
+    return rethrowFileError(file)(error)
   }
 }

@@ -12,25 +12,25 @@ import type { DeskChanges } from '../pages/index.ts'
 import { bankCommands, readEvidence } from './banks.ts'
 import {
   type ConfirmationPrompt,
-  type Call,
-  type CommandsOf,
+  type CommandCall,
+  type CommandFunctions,
   type Context,
-  type OfflineName,
-  type PrintedName,
+  type OfflineCommandName,
+  type PrintedCommandName,
   recordCommand,
-  refusalAsLine,
+  refusalAsConfigError,
   type CommandResult,
   WaitsForSecondPerson,
 } from './context.ts'
 import type { TypedOptions } from './declaration.ts'
 import {
   type CommandName,
-  declarationOf,
+  getDeclaration,
   isCommand,
   commandList,
-  mayRun,
-  type OptionsOf,
-  rolesOf,
+  roleMayRun,
+  type ParsedOptions,
+  commandRoles,
 } from './declarations.ts'
 import { keyCommands, restoreDatabase } from './keys.ts'
 import { ledgerCommands, verifySafeguarding } from './ledger.ts'
@@ -45,32 +45,32 @@ import { ruleCommands } from './rules.ts'
 import { screeningCommands } from './screening.ts'
 
 /** Reads the options of a command and runs it. Throws a ConfigError. */
-async function run(context: Context, call: Call): Promise<CommandResult> {
+async function run(context: Context, call: CommandCall): Promise<CommandResult> {
   const { command, typed, staff } = call
   assert(!isOffline(command) && !isPrinted(command), 'the command needs a database')
   // The compiler cannot match the options with a command whose name is a variable.
   const own = commands[command] as (
     context: Context,
     options: unknown,
-    call: Call,
+    call: CommandCall,
   ) => CommandResult | Promise<CommandResult>
   return own(context, parseOptions(command, staff === undefined ? typed : { ...typed, staff }), call)
 }
 
 const offlineCommands: {
-  readonly [N in OfflineName]: (config: Config, options: OptionsOf<N>) => Promise<object>
+  readonly [N in OfflineCommandName]: (config: Config, options: ParsedOptions<N>) => Promise<object>
 } = {
   'backup restore': restoreDatabase,
   'safeguarding verify': (_config, options) => verifySafeguarding(options),
 }
-const isOffline = (command: CommandName): command is OfflineName => Object.hasOwn(offlineCommands, command)
+const isOffline = (command: CommandName): command is OfflineCommandName => Object.hasOwn(offlineCommands, command)
 
-const completions: Readonly<Record<Exclude<PrintedName, 'commands'>, () => string>> = {
+const completions: Readonly<Record<Exclude<PrintedCommandName, 'commands'>, () => string>> = {
   'completion bash': bashCompletion,
   'completion zsh': zshCompletion,
   'completion fish': fishCompletion,
 }
-const isPrinted = (command: CommandName): command is PrintedName =>
+const isPrinted = (command: CommandName): command is PrintedCommandName =>
   command === 'commands' || Object.hasOwn(completions, command)
 
 /**
@@ -82,7 +82,7 @@ export function checkCommand(args: readonly string[]): string | undefined {
   if (command === 'commands') return parseOptions(command, typed).markdown ? commandsPage() : `${commandList()}\n`
   if (isPrinted(command)) return completions[command]()
   // The person is not known yet.
-  parseOptions(command, rolesOf(command) === undefined ? typed : { staff: '-', ...typed })
+  parseOptions(command, commandRoles(command) === undefined ? typed : { staff: '-', ...typed })
   return undefined
 }
 
@@ -96,15 +96,15 @@ export async function runOffline(args: readonly string[], config: Config): Promi
 }
 
 /** Runs commands, and approves and rejects changes, for the desk. */
-export const deskChanges = (context: Context): DeskChanges => ({
-  mayDecide: mayRun,
+export const createDeskChanges = (context: Context): DeskChanges => ({
+  mayDecide: roleMayRun,
   form: (command) => {
     assert(isCommand(command), 'a form of the desk runs a command')
     return formOptions(command)
   },
   act: (command) => {
-    if (!isCommand(command) || rolesOf(command) === undefined) return undefined
-    const { cuts, secret, options } = declarationOf(command)
+    if (!isCommand(command) || commandRoles(command) === undefined) return undefined
+    const { cuts, secret, options } = getDeclaration(command)
     const needsFile = Object.values(options).some(({ kind, optional }) => kind === 'file' && optional !== true)
     return needsFile ? undefined : { cuts: cuts !== undefined, secret: secret === true }
   },
@@ -112,7 +112,10 @@ export const deskChanges = (context: Context): DeskChanges => ({
   reject: (by, id, note) => rejectChange(context, by, id, note),
   read: (command, options) =>
     refusalAtDesk(() => {
-      assert(isCommand(command) && rolesOf(command) === undefined, 'the desk reads by commands that change nothing')
+      assert(
+        isCommand(command) && commandRoles(command) === undefined,
+        'the desk reads by commands that change nothing',
+      )
       return run(context, { command, typed: options })
     }),
   carryOut: (by, id) => refusalAtDesk(() => carryOutApproved(context, by, id)),
@@ -164,10 +167,10 @@ export async function runOperator(
 /** Asks for confirmation if the command removes access. Throws a ConfigError if the person does not confirm. */
 async function confirmEffect(
   context: Context,
-  { command, typed }: Call,
+  { command, typed }: CommandCall,
   ask: ConfirmationPrompt | undefined,
 ): Promise<void> {
-  const effect = declarationOf(command).cuts?.({ ...typed, ...(await readAffected(context, command, typed)) })
+  const effect = getDeclaration(command).cuts?.({ ...typed, ...(await readAffected(context, command, typed)) })
   if (effect === undefined) return
   if (ask === undefined)
     throw new ConfigError(`operator: ${command} ${effect}. Nothing was done: to do it, repeat the command with --yes`)
@@ -196,7 +199,7 @@ const changesMax = 1000
 type Person = { readonly id: string; readonly fullName: string; readonly role: StaffRole }
 
 /** Stores a checked change for approval. It stores the content of files instead of their paths. */
-async function proposeChange(context: Context, { command, typed, ...person }: Call) {
+async function proposeChange(context: Context, { command, typed, ...person }: CommandCall) {
   const by = {
     id: present(person.staffId, `no signed-in person for the change by ${command}`),
     fullName: present(person.staff, `no name for person ${person.staffId ?? ''}`),
@@ -224,7 +227,7 @@ async function proposeChange(context: Context, { command, typed, ...person }: Ca
 
 /** Checks that the role may run the command. Refuses: permission_denied. */
 function refuseRole(role: StaffRole, { command }: StaffChange): void {
-  const roles = rolesOf(command) ?? []
+  const roles = commandRoles(command) ?? []
   if (!roles.includes(role))
     throw new Refusal('permission_denied', `${command} needs the role ${roles.join(' or ')}; yours is ${role}.`)
 }
@@ -236,10 +239,10 @@ function refuseRole(role: StaffRole, { command }: StaffChange): void {
 async function approveChange(context: Context, by: Person, id: string): Promise<CommandResult> {
   const { service, db } = context
   refuseRole(by.role, await service.staff.changes.get(db, id))
-  const row = await service.staff.changes.approvable(db, id, by, mayRun)
+  const row = await service.staff.changes.approvable(db, id, by, roleMayRun)
   if (!isSecret(row.command)) return carryOut(context, row, by)
   await db.transaction(async (tx) => {
-    await service.staff.changes.approve(tx, id, by, mayRun)
+    await service.staff.changes.approve(tx, id, by, roleMayRun)
     await recordCommand(service, tx, toCall('change approve', by, { id }))
   })
   return { approved: id, command: row.command, next: `${row.proposedByName} runs: change run --id ${id}` }
@@ -267,9 +270,13 @@ async function carryOutApproved(context: Context, by: Person, id: string): Promi
   return carryOut(context, row, second)
 }
 
-const isSecret = (command: string): boolean => isCommand(command) && declarationOf(command).secret === true
+const isSecret = (command: string): boolean => isCommand(command) && getDeclaration(command).secret === true
 
-const toCall = (command: Call['command'], { id: staffId, fullName: staff }: Person, typed: TypedOptions): Call => ({
+const toCall = (
+  command: CommandCall['command'],
+  { id: staffId, fullName: staff }: Person,
+  typed: TypedOptions,
+): CommandCall => ({
   ...{ command, typed, staff, staffId },
 })
 
@@ -283,30 +290,30 @@ function carryOut(context: Context, row: StaffChange, by: Omit<Person, 'role'>):
   return run(context, { command: row.command, typed: ownJson<TypedOptions>(row.options), ...person })
 }
 
-const readPerson = async ({ service, db }: Context, { staffId }: Call): Promise<Person> => {
+const readPerson = async ({ service, db }: Context, { staffId }: CommandCall): Promise<Person> => {
   const account = (await service.staff.list(db)).find(({ id }) => id === staffId)
   if (account === undefined) throw new ConfigError('operator: a change needs a signed-in person: sign in first')
   return account
 }
 
-const changeCommands: CommandsOf<`change ${string}`> = {
+const changeCommands: CommandFunctions<`change ${string}`> = {
   'change list': async ({ service, db }) => (await service.staff.changes.waiting(db, changesMax)).map(changeView),
 
   'change show': ({ service, db }, { id }) =>
-    refusalAsLine(async () => changeView(await service.staff.changes.get(db, id))),
+    refusalAsConfigError(async () => changeView(await service.staff.changes.get(db, id))),
 
   'change approve': (context, { id }, call) =>
-    refusalAsLine(async () => approveChange(context, await readPerson(context, call), id)),
+    refusalAsConfigError(async () => approveChange(context, await readPerson(context, call), id)),
 
   /** Rejects a change, or withdraws it if the person is its author. */
   'change reject': async (context, { id, note }, call) => {
-    await refusalAsLine(async () => rejectChange(context, await readPerson(context, call), id, note))
+    await refusalAsConfigError(async () => rejectChange(context, await readPerson(context, call), id, note))
     return { rejected: id }
   },
 
   /** Carries out an approved change whose result is a secret. Only its author can run it, once. */
   'change run': (context, { id }, call) =>
-    refusalAsLine(async () => carryOutApproved(context, await readPerson(context, call), id)),
+    refusalAsConfigError(async () => carryOutApproved(context, await readPerson(context, call), id)),
 }
 
 const changeView = ({ options, approved, ...row }: StaffChange) => ({
@@ -315,7 +322,7 @@ const changeView = ({ options, approved, ...row }: StaffChange) => ({
   options: ownJson<unknown>(options),
 })
 
-const commands: CommandsOf<Exclude<CommandName, OfflineName | PrintedName>> = {
+const commands: CommandFunctions<Exclude<CommandName, OfflineCommandName | PrintedCommandName>> = {
   ...peopleCommands,
   ...changeCommands,
   ...partnerCommands,

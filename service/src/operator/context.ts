@@ -10,7 +10,14 @@ import type { NewRecord } from '../audit/index.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type { TypedOptions } from './declaration.ts'
-import { type CommandName, declarationOf, isCommand, mayRun, type OptionsOf, optionsOf } from './declarations.ts'
+import {
+  type CommandName,
+  getDeclaration,
+  isCommand,
+  roleMayRun,
+  type ParsedOptions,
+  commandOptions,
+} from './declarations.ts'
 
 export type Context = {
   readonly service: Service
@@ -27,13 +34,13 @@ export const withBaseUrl = <T extends object>({ config }: Pick<Context, 'config'
 })
 
 /** The result of a command. A result that is too long for memory is a function that writes it in chunks. */
-export type CommandResult = object | ((write: Write) => Promise<void>)
+export type CommandResult = object | ((write: OutputWriter) => Promise<void>)
 
 /** Writes a chunk of a result. Resolves when the output has accepted it. */
-export type Write = (text: string) => Promise<void>
+export type OutputWriter = (text: string) => Promise<void>
 
 /** A command with its options as typed, and the person who runs it. `staff`: the name of the signed-in account. */
-export type Call = {
+export type CommandCall = {
   readonly command: CommandName
   readonly typed: TypedOptions
   readonly staff?: string
@@ -46,21 +53,21 @@ export type Call = {
 export type ConfirmationPrompt = (question: string) => Promise<boolean>
 
 /** Commands that print the declarations and need no settings. */
-export type PrintedName = 'commands' | `completion ${'bash' | 'zsh' | 'fish'}`
+export type PrintedCommandName = 'commands' | `completion ${'bash' | 'zsh' | 'fish'}`
 /** Commands that run before a database is opened. */
-export type OfflineName = 'backup restore' | 'safeguarding verify'
+export type OfflineCommandName = 'backup restore' | 'safeguarding verify'
 
 /** The functions of the commands. Each receives the options of its own declaration only. */
-export type CommandsOf<P extends string> = {
+export type CommandFunctions<P extends string> = {
   readonly [N in Extract<CommandName, P>]: (
     context: Context,
-    options: OptionsOf<N>,
-    call: Call,
+    options: ParsedOptions<N>,
+    call: CommandCall,
   ) => CommandResult | Promise<CommandResult>
 }
 
-export type RecordedCall = Omit<Call, 'command'> & {
-  readonly command: Call['command'] | 'change propose'
+export type RecordedCall = Omit<CommandCall, 'command'> & {
+  readonly command: CommandCall['command'] | 'change propose'
   /**
    * The partner in whose log the command is recorded. Default: `--partner`. Hidden commands and commands without a
    * partner are in the operator's log.
@@ -73,7 +80,7 @@ export type RecordedCall = Omit<Call, 'command'> & {
 /** Options that an audit record has as fields: the subject and the reason. */
 const recordFields: ReadonlySet<string> = new Set(['partner', 'id', 'note', 'reason'])
 
-const isHidden = (command: string): boolean => isCommand(command) && declarationOf(command).hidden === true
+const isHidden = (command: string): boolean => isCommand(command) && getDeclaration(command).hidden === true
 
 /** Builds the record of a command. Options are typed text, and never secrets. */
 function toRecord({ command, typed, staff, staffId, second, partnerId: whose, made = {} }: RecordedCall): NewRecord {
@@ -82,7 +89,7 @@ function toRecord({ command, typed, staff, staffId, second, partnerId: whose, ma
   const partnerId = (whose ?? (isHidden(command) ? undefined : partner) ?? operatorPartnerId).toLowerCase()
   // A record in the operator's log states the partner that it concerns.
   const about = partner === undefined || partnerId === partner ? {} : { partnerId: partner }
-  const taken = isCommand(command) ? optionsOf(command) : {}
+  const taken = isCommand(command) ? commandOptions(command) : {}
   const said: (readonly [string, unknown])[] = Object.entries(typed).filter(
     ([name]) => !recordFields.has(name) && !taken[name]?.unrecorded,
   )
@@ -116,7 +123,7 @@ export async function recordCommand({ access, audit, staff }: RecordDeps, tx: Tx
 }
 
 /** Rethrows a file error as the line that the command prints. `label`: the name of the file in that line. */
-export const failFile =
+export const rethrowFileError =
   (label: string) =>
   (error: unknown): never => {
     throw new ConfigError(`operator: ${label}: ${(error as Error).message}`)
@@ -136,7 +143,7 @@ export async function readAllPages<T>(
 }
 
 /** Runs an operation, and turns its refusal into the line that the command prints. */
-export async function refusalAsLine<T>(work: () => T | Promise<T>): Promise<T> {
+export async function refusalAsConfigError<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -165,7 +172,7 @@ export function runAndRecord<T>(
 ): Promise<T> {
   const { second } = change
   return db.transaction(async (tx) => {
-    if (typeof second === 'object') await service.staff.changes.carryOut(tx, second.changeId, second, mayRun)
+    if (typeof second === 'object') await service.staff.changes.carryOut(tx, second.changeId, second, roleMayRun)
     const result = await work(tx)
     if (second === 'needed') throw new WaitsForSecondPerson()
     await recordCommand(service, tx, made === undefined ? change : { ...change, made: made(result) })
@@ -185,11 +192,13 @@ export async function runChange(
       throw new Refusal('not_found', 'No such partner.')
     return work(tx)
   }
-  return refusalAsLine(() => runAndRecord(context, change, known, ({ id }) => (typeof id === 'string' ? { id } : {})))
+  return refusalAsConfigError(() =>
+    runAndRecord(context, change, known, ({ id }) => (typeof id === 'string' ? { id } : {})),
+  )
 }
 
 /** Creates a command that runs an operation and writes its audit record in one transaction. */
-export const verbCommand =
-  <O>(verb: (service: Service, tx: Tx, options: O, call: Call) => Promise<Readonly<Record<string, unknown>>>) =>
-  (context: Context, options: O, call: Call): Promise<object> =>
+export const operationCommand =
+  <O>(verb: (service: Service, tx: Tx, options: O, call: CommandCall) => Promise<Readonly<Record<string, unknown>>>) =>
+  (context: Context, options: O, call: CommandCall): Promise<object> =>
     runChange(context, call, (tx) => verb(context.service, tx, options, call))

@@ -18,30 +18,30 @@ import { ruleDeclarations } from './declared-rules.ts'
 
 const all = { ...peopleDeclarations, ...moneyDeclarations, ...ruleDeclarations }
 export type CommandName = keyof typeof all
-export type OptionsOf<N extends CommandName> = ReadOptions<(typeof all)[N]['options']>
+export type ParsedOptions<N extends CommandName> = ReadOptions<(typeof all)[N]['options']>
 export const commandNames = Object.keys(all) as readonly CommandName[]
 
-export const declarationOf = (command: CommandName): Declaration => all[command] as Declaration
+export const getDeclaration = (command: CommandName): Declaration => all[command] as Declaration
 export const isCommand = (text: string): text is CommandName => Object.hasOwn(all, text)
 
 const personOptions = { staff: optional(staff), note: optional(note), 'token-file': optional(tokenFile) }
 const confirmationOption = { yes: flag('Do it without asking. A script needs it.') }
 
 /** Lists the options of a command: its own first, then those shared by all commands that need a person. */
-export function optionsOf(command: CommandName): DeclaredOptions {
-  const { options, by, cuts } = declarationOf(command)
+export function commandOptions(command: CommandName): DeclaredOptions {
+  const { options, by, cuts } = getDeclaration(command)
   const others = { ...(cuts && confirmationOption), ...(by && personOptions) }
   return { ...options, ...Object.fromEntries(Object.entries(others).filter(([name]) => !Object.hasOwn(options, name))) }
 }
 
 /** Returns the roles that may run a command. Undefined if it only reads, or does not exist. */
-export function rolesOf(command: string): readonly StaffRole[] | undefined {
-  const by = isCommand(command) ? declarationOf(command).by : undefined
+export function commandRoles(command: string): readonly StaffRole[] | undefined {
+  const by = isCommand(command) ? getDeclaration(command).by : undefined
   return by && roleGroups[by]
 }
 
 /** Reports whether a role may run a command that changes something. */
-export const mayRun = (command: string, role: StaffRole): boolean => rolesOf(command)?.includes(role) ?? false
+export const roleMayRun = (command: string, role: StaffRole): boolean => commandRoles(command)?.includes(role) ?? false
 
 const optionSynopsis = (name: string, { kind, value }: CommandOption): string =>
   kind === 'flag' ? `--${name}` : `--${name} ${value}`
@@ -52,7 +52,7 @@ const isOptional = (name: string, { optional, otherwise }: CommandOption): boole
 export const commandSynopsis = (command: CommandName): string =>
   [
     `operator ${command}`,
-    ...Object.entries(optionsOf(command)).map(([name, option]) =>
+    ...Object.entries(commandOptions(command)).map(([name, option]) =>
       isOptional(name, option) ? `[${optionSynopsis(name, option)}]` : optionSynopsis(name, option),
     ),
   ].join(' ')
@@ -66,7 +66,7 @@ export const optionText = (option: CommandOption): string => `${option.text}${bo
 
 /** Explains the roles of a command, its approval, confirmation and audit record. */
 export function commandRules(command: CommandName): readonly string[] {
-  const { by, byKind, second, cuts, hidden, scheduled, secret, options } = declarationOf(command)
+  const { by, byKind, second, cuts, hidden, scheduled, secret, options } = getDeclaration(command)
   if (by === undefined) return ['It changes nothing for partners, and needs no sign-in.']
   const log = hidden || !('partner' in options) ? 'the operator' : 'the partner'
   const absent = Object.entries(options).flatMap(([name, { unrecorded }]) => (unrecorded ? [`--${name}`] : []))
@@ -81,16 +81,16 @@ export function commandRules(command: CommandName): readonly string[] {
 }
 
 export const commandExamples = (command: CommandName): readonly string[] =>
-  (declarationOf(command).examples ?? []).map((example) => `operator ${command} ${example}`)
+  (getDeclaration(command).examples ?? []).map((example) => `operator ${command} ${example}`)
 
 function commandHelp(command: CommandName): string {
-  const words = Object.entries(optionsOf(command)).map(
+  const words = Object.entries(commandOptions(command)).map(
     ([name, option]) => [optionSynopsis(name, option), option] as const,
   )
   const width = Math.min(Math.max(0, ...words.map(([word]) => word.length)), 32)
   return [
     commandSynopsis(command),
-    `  ${declarationOf(command).summary}`,
+    `  ${getDeclaration(command).summary}`,
     ...(words.length === 0 ? [] : ['']),
     ...words.map(([word, option]) => `  ${word.padEnd(width)}  ${optionText(option)}`),
     '',
@@ -108,7 +108,7 @@ export function commandList(group = ''): string {
   const width = Math.max(...listed.map((command) => command.length))
   return [
     title,
-    ...listed.map((command) => `  operator ${command.padEnd(width)}  ${declarationOf(command).summary}`),
+    ...listed.map((command) => `  operator ${command.padEnd(width)}  ${getDeclaration(command).summary}`),
   ].join('\n')
 }
 

@@ -10,7 +10,7 @@ import {
   iban,
   id,
   optional,
-  moment,
+  dayOrTime,
   money,
   name,
   note,
@@ -179,7 +179,7 @@ export const moneyDeclarations = {
     {
       connector: optional(connector),
       account: optional(account),
-      at: optional(moment('The end of what is compared. Default: now.')),
+      at: optional(dayOrTime('The end of what is compared. Default: now.')),
       format: withDefault(choice('The form of the output.', 'json', 'csv'), 'json'),
     },
     { examples: ['--at 2026-11-20 --format csv'] },

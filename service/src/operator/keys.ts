@@ -12,12 +12,12 @@ import {
   restoreBackup,
   type SealedColumn,
   sealedColumnName,
-  valuesUnderOtherKeys,
+  listValuesUnderOtherKeys,
 } from '../postgres/index.ts'
-import { type CommandsOf, type Context, recordCommand } from './context.ts'
-import type { OptionsOf } from './declarations.ts'
+import { type CommandFunctions, type Context, recordCommand } from './context.ts'
+import type { ParsedOptions } from './declarations.ts'
 
-export const keyCommands: CommandsOf<`${'key' | 'audit'} ${string}` | 'backup create'> = {
+export const keyCommands: CommandFunctions<`${'key' | 'audit'} ${string}` | 'backup create'> = {
   'key list': async ({ service, db, config }) => {
     const configured = config.MASTER_KEY.map(masterKeyId)
     const counts = await countsByKey(service.sealedColumns, db)
@@ -85,7 +85,7 @@ async function resealPartner(
 ): Promise<number> {
   let count = 0
   for (let after = {}; ;) {
-    const rows = await valuesUnderOtherKeys(db, column, partnerId, { keyId, ...after, rowsMax: rowsPerStep })
+    const rows = await listValuesUnderOtherKeys(db, column, partnerId, { keyId, ...after, rowsMax: rowsPerStep })
     const last = rows.at(-1)
     if (last === undefined) return count
     const values = rows.map(({ id, sealed, context }) => {
@@ -118,7 +118,10 @@ const refuseExternal = ({ DATABASE_URL }: Config) => {
 }
 
 /** Restores the embedded database. Runs before a database is opened. */
-export async function restoreDatabase(config: Config, { from, until }: OptionsOf<'backup restore'>): Promise<object> {
+export async function restoreDatabase(
+  config: Config,
+  { from, until }: ParsedOptions<'backup restore'>,
+): Promise<object> {
   refuseExternal(config)
   makeDataDir(config.DATA_DIR)
   return restoreBackup({ dataDir: config.DATA_DIR, backupDir: resolve(from), until })

@@ -1,6 +1,6 @@
 /** Commands for the ledger: balances, statements, checks, reconciliation, safeguarding, exchange positions, and states of accounts. */
 import { readFile, writeFile } from 'node:fs/promises'
-import { isHeadSigned, ownJson, readForeign, Type } from '@partner-payments/wire'
+import { isHeadSigned, ownJson, parseUntrustedJson, Type } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
 import { verifyLog } from '../audit/index.ts'
 import { comparisons, type Finding, findingsMax } from '../ledger/integrity/index.ts'
@@ -30,7 +30,7 @@ import type { AccountRef, StateChange } from '../accounts/index.ts'
 import {
   type SafeguardingContent,
   contentDigest,
-  findFaults,
+  findContradictions,
   safeguardingCsv,
   safeguardingPdf,
   type SafeguardingRecord,
@@ -39,23 +39,23 @@ import {
   readSignedCsv,
 } from '../reports/safeguarding/index.ts'
 import { createDatabase, type Database, useSnapshot, type Tx } from '../postgres/index.ts'
-import { findMidRate, rateText, type StoredSheet } from '../rates/index.ts'
+import { findMidRate, formatRate, type StoredSheet } from '../rates/index.ts'
 import {
   runChange,
-  type Call,
+  type CommandCall,
   runAndRecord,
-  type CommandsOf,
+  type CommandFunctions,
   type Context,
-  failFile,
+  rethrowFileError,
   recordCommand,
-  refusalAsLine,
-  type Write,
+  refusalAsConfigError,
+  type OutputWriter,
 } from './context.ts'
-import type { CommandName, OptionsOf } from './declarations.ts'
+import type { CommandName, ParsedOptions } from './declarations.ts'
 
 type Name = CommandName & (`${'ledger' | 'safeguarding' | 'fx' | 'account'} ${string}` | 'reconcile')
 
-export const ledgerCommands: CommandsOf<Exclude<Name, 'safeguarding verify'>> = {
+export const ledgerCommands: CommandFunctions<Exclude<Name, 'safeguarding verify'>> = {
   'ledger balances': async ({ service: { ledger }, db }, { partner, at }) => {
     const balances = await ledger.balancesAt(db, partner, at)
     return balances.map(({ name, currency, posted, reserved }) => ({
@@ -88,7 +88,7 @@ export const ledgerCommands: CommandsOf<Exclude<Name, 'safeguarding verify'>> = 
   'safeguarding accounts set': async (context, { account, currency, staff, ...period }, call) => {
     const { from = systemClock.now().toISOString().slice(0, 10), until = null } = period
     const designation = { account: account.replaceAll(' ', ''), currency, from, until, staff }
-    return refusalAsLine(() =>
+    return refusalAsConfigError(() =>
       runAndRecord(context, call, (tx) => context.service.safeguarding.designate(tx, designation)),
     )
   },
@@ -97,7 +97,7 @@ export const ledgerCommands: CommandsOf<Exclude<Name, 'safeguarding verify'>> = 
 
   /** Computes a day, and prints the record of each currency. `isNew`: whether it is a new version. */
   'safeguarding run': async ({ service, db }, { day, at }, call) => {
-    const computed = await refusalAsLine(() => service.safeguarding.compute(day, at))
+    const computed = await refusalAsConfigError(() => service.safeguarding.compute(day, at))
     await db.transaction((tx) => recordCommand(service, tx, call))
     return computed.map(({ record: found, isNew }) => ({ isNew, ...recordView(found) }))
   },
@@ -111,7 +111,7 @@ export const ledgerCommands: CommandsOf<Exclude<Name, 'safeguarding verify'>> = 
     const records = await readRecords(context, options, 'last')
     const signed = records.map(toSigned)
     const text = () => (format === 'csv' ? safeguardingCsv(signed) : `${JSON.stringify(signed, undefined, 2)}\n`)
-    await writeFile(file, format === 'pdf' ? safeguardingPdf(signed) : text()).catch(failFile(file))
+    await writeFile(file, format === 'pdf' ? safeguardingPdf(signed) : text()).catch(rethrowFileError(file))
     return {
       file,
       format,
@@ -155,13 +155,18 @@ export const ledgerCommands: CommandsOf<Exclude<Name, 'safeguarding verify'>> = 
 }
 
 const linesPerPage = 500
-type StatementFormat = OptionsOf<'ledger statement'>['format']
+type StatementFormat = ParsedOptions<'ledger statement'>['format']
 
 /**
  * Prints a line for each finding, and positions from which an interrupted check can continue. The command fails if
  * there are findings.
  */
-async function checkLedger(context: Context, only: string | undefined, from: string, write: Write): Promise<void> {
+async function checkLedger(
+  context: Context,
+  only: string | undefined,
+  from: string,
+  write: OutputWriter,
+): Promise<void> {
   const first = readPosition(from)
   let findings = 0
   const work = async (db: Database) => {
@@ -246,7 +251,7 @@ async function writeStatement(
   context: Context,
   request: StatementRequest,
   format: StatementFormat,
-  write: Write,
+  write: OutputWriter,
 ): Promise<void> {
   const { ledger } = context.service
   await inSnapshot(context, async (tx) => {
@@ -336,7 +341,12 @@ function createRowFormat(format: StatementFormat, currency: Currency): (row: Sta
 type ReportQuery = Parameters<Context['service']['reconciliation']['report']>[1]
 
 /** Prints a reconciliation report from one snapshot on its own connection. */
-async function printReport(context: Context, wanted: ReportQuery, format: 'json' | 'csv', write: Write): Promise<void> {
+async function printReport(
+  context: Context,
+  wanted: ReportQuery,
+  format: 'json' | 'csv',
+  write: OutputWriter,
+): Promise<void> {
   const { reconciliation } = context.service
   await inSnapshot(context, async (tx) => {
     let lines = 0
@@ -356,8 +366,8 @@ async function printReport(context: Context, wanted: ReportQuery, format: 'json'
 }
 
 /** Verifies an exported file without a database: its signatures, its sums, and its key. */
-export async function verifySafeguarding({ from: file, key }: OptionsOf<'safeguarding verify'>): Promise<object> {
-  const text = await readFile(file, 'utf8').catch(failFile(file))
+export async function verifySafeguarding({ from: file, key }: ParsedOptions<'safeguarding verify'>): Promise<object> {
+  const text = await readFile(file, 'utf8').catch(rethrowFileError(file))
   const signed = text.startsWith('[') ? readSignedJson(text) : readSignedCsv(text)
   if (signed === undefined)
     throw new ConfigError(`operator: ${file}: is not an unchanged JSON or CSV export of "safeguarding export"`)
@@ -367,7 +377,8 @@ export async function verifySafeguarding({ from: file, key }: OptionsOf<'safegua
     const name = `${day} ${currency}`
     if (!isHeadSigned(each)) faults.push(`${name}: the signature is wrong.`)
     if (key !== undefined && each.publicKey !== key) faults.push(`${name}: signed by another key.`)
-    for (const fault of findFaults({ day, currency, version, status, ...content })) faults.push(`${name}: ${fault}`)
+    for (const fault of findContradictions({ day, currency, version, status, ...content }))
+      faults.push(`${name}: ${fault}`)
     return { day, currency, version, status, digest: contentDigest(each.content), publicKey: each.publicKey }
   })
   if (faults.length > 0) throw new ConfigError(`operator: ${file}: ${faults.join(' ')}`)
@@ -382,13 +393,13 @@ const SignedFile = Type.Array(
 const signedCharsMax = 256 * 2 ** 20
 
 const readSignedJson = (text: string): readonly SignedContent[] | undefined =>
-  readForeign(text, SignedFile, signedCharsMax)
+  parseUntrustedJson(text, SignedFile, signedCharsMax)
 
 const recordView = ({ digest, publicKey, content }: SafeguardingRecord) => ({ digest, publicKey, ...content })
 
 async function readRecords(
   { service, db }: Context,
-  { day, currency: only }: OptionsOf<'safeguarding show'>,
+  { day, currency: only }: ParsedOptions<'safeguarding show'>,
   versions: 'all' | 'last',
 ) {
   const before = after(new Date(day), dayMs).toISOString().slice(0, 10)
@@ -410,7 +421,7 @@ function valueInEuros(
   const rate = findMidRate(quotes, 'EUR', currency)
   if (rate === undefined) return undefined
   const over = minor * 10n ** BigInt(rate.scale + currencies.EUR.digits)
-  return { midRate: rateText(rate), minor: over / (rate.digits * 10n ** BigInt(currencies[currency].digits)) }
+  return { midRate: formatRate(rate), minor: over / (rate.digits * 10n ** BigInt(currencies[currency].digits)) }
 }
 
 const blockStates = { both: 'Blocked', inbound: 'BlockedInbound', outbound: 'BlockedOutbound' } as const
@@ -420,7 +431,12 @@ const blockStates = { both: 'Blocked', inbound: 'BlockedInbound', outbound: 'Blo
  * started continue. Before an unblock it completes these cancellations, because afterwards they would also hit newly
  * accepted payouts.
  */
-async function changeState(context: Context, options: StateOptions, call: Call, state: AccountState): Promise<object> {
+async function changeState(
+  context: Context,
+  options: StateOptions,
+  call: CommandCall,
+  state: AccountState,
+): Promise<object> {
   const { accounts, cancellations, customers } = context.service
   const { partner: partnerId, staff, reason } = options
   const account = readAccount(options)
@@ -441,7 +457,7 @@ async function changeState(context: Context, options: StateOptions, call: Call, 
   return { ...told, cancelledPayouts: await cancelled() }
 }
 
-type StateOptions = OptionsOf<'account unblock'>
+type StateOptions = ParsedOptions<'account unblock'>
 
 function readAccount({ currency, customer }: StateOptions): AccountRef {
   if (currency !== undefined && customer === undefined) return { currency }

@@ -8,27 +8,27 @@ import { readRule, type MonitoringRule } from '../monitoring/index.ts'
 import { decisionsCsv } from '../reports/decisions/index.ts'
 import type { Payment } from '../transactions/index.ts'
 import {
-  type Call,
+  type CommandCall,
   runAndRecord,
-  type CommandsOf,
+  type CommandFunctions,
   type Context,
-  failFile,
+  rethrowFileError,
   recordCommand,
-  refusalAsLine,
+  refusalAsConfigError,
 } from './context.ts'
 import { counterpartyCustomer, goamlReport } from './goaml.ts'
 
 const alertsPerPage = 200
 const hitsPerPage = 1000
 
-export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
+export const monitoringCommands: CommandFunctions<`monitoring ${string}`> = {
   /** Saves a new rule, or the next version of a rule. */
   'monitoring rule set': async (context, options, call) => {
     const { rule, from, id, staff } = options
     if ((rule === undefined) === (from === undefined)) throw new ConfigError('operator: give --from or --rule')
     const text = from === undefined ? (rule ?? '') : await readRuleFile(from)
     const given = { ...(id === undefined ? {} : { id }), ...seenVersion(options) }
-    return refusalAsLine(() => {
+    return refusalAsConfigError(() => {
       const draft = readRule(text)
       return changeRule(context, call, (tx) => context.service.monitoring.setRule(tx, { ...given, draft, staff }))
     })
@@ -70,7 +70,7 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
 
   /** Runs the latest version of a rule over some days, and stores the counts. It does not open alerts. */
   'monitoring rule backtest': async ({ service, db }, { id, from, until, staff }, call) => {
-    const found = await refusalAsLine(() => service.monitoring.backtest({ id, from, until, staff }))
+    const found = await refusalAsConfigError(() => service.monitoring.backtest({ id, from, until, staff }))
     await db.transaction((tx) => recordCommand(service, tx, call))
     const { transactions, hits, subjects, version, examples } = found
     return { version, transactions: Number(transactions), hits: Number(hits), subjects: Number(subjects), examples }
@@ -78,7 +78,7 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
 
   /** Queues a backtest of the latest version for a worker. `monitoring rule list` shows its result. It does not open alerts. */
   'monitoring backtest start': (context, options, call) =>
-    refusalAsLine(() => {
+    refusalAsConfigError(() => {
       const { from, until } = options
       return changeRule(context, call, (tx) =>
         context.service.monitoring.askBacktest(tx, { ...ruleKey(options), from, until }),
@@ -87,11 +87,15 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
 
   /** Proposes to turn a rule on. When a second person runs the command, the rule is turned on. */
   'monitoring rule on': (context, options, call) =>
-    refusalAsLine(() => changeRule(context, call, (tx) => context.service.monitoring.turnOn(tx, ruleKey(options)))),
+    refusalAsConfigError(() =>
+      changeRule(context, call, (tx) => context.service.monitoring.turnOn(tx, ruleKey(options))),
+    ),
 
   /** Proposes to turn a rule off. When a second person runs the command, the rule is turned off. */
   'monitoring rule off': (context, options, call) =>
-    refusalAsLine(() => changeRule(context, call, (tx) => context.service.monitoring.turnOff(tx, ruleKey(options)))),
+    refusalAsConfigError(() =>
+      changeRule(context, call, (tx) => context.service.monitoring.turnOff(tx, ruleKey(options))),
+    ),
 
   'monitoring alert list': async (context, { partner: partnerId }) => {
     const { service, db } = context
@@ -111,7 +115,7 @@ export const monitoringCommands: CommandsOf<`monitoring ${string}`> = {
     // The access is recorded first, so that it is in the log even if the command is interrupted.
     await db.transaction((tx) => recordCommand(service, tx, call))
     if (format === 'goaml') return exportReport(context, partnerId, alertId ?? '', file)
-    const handle = await open(file, 'w').catch(failFile(file))
+    const handle = await open(file, 'w').catch(rethrowFileError(file))
     let [alerts, transactions] = [0, 0]
     try {
       await handle.write(`${alertColumns.join(',')}\r\n`)
@@ -170,7 +174,7 @@ async function exportReport(context: Context, partnerId: string, alertId: string
       customers: await readCustomers(context, partnerId, rows),
     },
   )
-  await writeFile(file, text, { mode: 0o600 }).catch(failFile(file))
+  await writeFile(file, text, { mode: 0o600 }).catch(rethrowFileError(file))
   return { file, alerts: 1, transactions: rows.length, missing }
 }
 
@@ -213,7 +217,7 @@ const ruleKey = ({
   ...{ id, staff, ...seenVersion(options) },
 })
 
-const readRuleFile = (file: string): Promise<string> => readFile(file, 'utf8').catch(failFile(file))
+const readRuleFile = (file: string): Promise<string> => readFile(file, 'utf8').catch(rethrowFileError(file))
 
 /** The findings of a rule. Empty after the retention period. */
 type HitEvidence = Partial<{
@@ -290,5 +294,5 @@ type RuleSettings = { readonly severity: string; readonly when: string }
 
 const ruleView = ({ settings, ...rule }: MonitoringRule) => ({ ...rule, settings: ownJson<object>(settings) })
 
-const changeRule = (context: Context, call: Call, work: Parameters<typeof runAndRecord<MonitoringRule>>[2]) =>
+const changeRule = (context: Context, call: CommandCall, work: Parameters<typeof runAndRecord<MonitoringRule>>[2]) =>
   runAndRecord(context, call, work, ({ id }) => ({ id })).then(ruleView)

@@ -39,7 +39,7 @@ import {
   type TextRow,
   type Tx,
 } from '../postgres/index.ts'
-import { type Context, type CommandsOf, failFile, recordCommand } from './context.ts'
+import { type Context, type CommandFunctions, rethrowFileError, recordCommand } from './context.ts'
 
 /** Lock timeout of a move: longer than the transactions of the service, which it waits for. */
 const lockTimeoutMs = 30 * secondMs
@@ -47,7 +47,7 @@ const lockTimeoutMs = 30 * secondMs
 const closeMs = credentialTtlMs + secondMs
 const rowsPerInsertMax = 200
 
-export const moveCommands: CommandsOf<'partner export' | 'partner import'> = {
+export const moveCommands: CommandFunctions<'partner export' | 'partner import'> = {
   /**
    * The order matters: the file is complete on the disk before the removal is committed. After any crash the partner is
    * in its cell, in the file, or in both. If in both, its credentials stay closed until the export is repeated.
@@ -114,7 +114,7 @@ type PartnerMove = {
 const summary = ({ partnerId, name, path, removes }: PartnerMove) => ({ partnerId, name, file: path, removed: removes })
 
 async function readKey(file: string): Promise<Buffer> {
-  const text = await readFile(file, 'utf8').catch(failFile(`--key-file ${file}`))
+  const text = await readFile(file, 'utf8').catch(rethrowFileError(`--key-file ${file}`))
   const key = Buffer.from(text.trim(), 'base64')
   if (key.length === masterKeyBytes) return key
   throw new ConfigError(

@@ -4,18 +4,26 @@
  */
 import { capabilities, type Permission, permissions } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
-import { type Currency, currencies, isCurrency, type Minor, nearest, tidyName, isUuid } from '../kernel/index.ts'
+import {
+  type Currency,
+  currencies,
+  isCurrency,
+  type Minor,
+  nearestName,
+  normalizeName,
+  isUuid,
+} from '../kernel/index.ts'
 import type { FormOption } from '../pages/index.ts'
 import { isIban } from '../rails/index.ts'
 import type { OptionValues, CommandOption, TypedOptions } from './declaration.ts'
 import {
   type CommandName,
   commandNames,
-  declarationOf,
+  getDeclaration,
   isCommand,
   commandList,
-  type OptionsOf,
-  optionsOf,
+  type ParsedOptions,
+  commandOptions,
 } from './declarations.ts'
 
 export type ParsedCommand = { readonly command: CommandName; readonly typed: TypedOptions }
@@ -25,7 +33,7 @@ const refuse = (text: string) => new ConfigError(`operator: ${text}`)
 /** Parses a command and its typed options. Throws for an unknown command or option. */
 export function parseCommand(args: readonly string[]): ParsedCommand {
   const [command, rest] = findCommand(args)
-  const taken = optionsOf(command)
+  const taken = commandOptions(command)
   const typed: Record<string, string | true> = {}
   for (let at = 0; at < rest.length; at += 1) {
     const [, name = '', inline] = /^--([^=]+)(?:=(.*))?$/s.exec(rest[at] ?? '') ?? []
@@ -55,17 +63,17 @@ function findCommand(args: readonly string[]): readonly [CommandName, readonly s
   for (let count = words.length; count > 0; count -= 1) {
     const command = words.slice(0, count).join(' ')
     if (!isCommand(command)) continue
-    const meant = count < words.length ? nearest(words.join(' '), commandNames) : undefined
+    const meant = count < words.length ? nearestName(words.join(' '), commandNames) : undefined
     if (meant !== undefined && meant !== command) break
     return [command, args.slice(count)]
   }
   const typed = words.join(' ')
-  const meant = nearest(typed, commandNames)
+  const meant = nearestName(typed, commandNames)
   throw meant === undefined ? new ConfigError(commandList()) : refuse(`no command ${typed}; did you mean ${meant}?`)
 }
 
 function optionList(command: CommandName): string {
-  const names = Object.keys(optionsOf(command))
+  const names = Object.keys(commandOptions(command))
   return names.length === 0 ? 'it takes no options' : `it takes ${names.map((name) => `--${name}`).join(', ')}`
 }
 
@@ -77,7 +85,7 @@ const kindSenses: Partial<Record<keyof OptionValues, string>> = {
 /** The group of each option name, across all commands. */
 const optionSenses: ReadonlyMap<string, string> = new Map(
   commandNames.flatMap((command) =>
-    Object.entries(declarationOf(command).options).flatMap(([name, { kind }]) => {
+    Object.entries(getDeclaration(command).options).flatMap(([name, { kind }]) => {
       const sense = kindSenses[kind]
       return sense === undefined ? [] : [[name, sense] as const]
     }),
@@ -90,10 +98,10 @@ const optionSenses: ReadonlyMap<string, string> = new Map(
  */
 function unknownOption(command: CommandName, name: string, typed: TypedOptions): ConfigError {
   const sense = optionSenses.get(name)
-  const alike = Object.entries(declarationOf(command).options).find(
+  const alike = Object.entries(getDeclaration(command).options).find(
     ([own, { kind }]) => sense !== undefined && kindSenses[kind] === sense && !Object.hasOwn(typed, own),
   )
-  const meant = nearest(name, Object.keys(optionsOf(command))) ?? alike?.[0]
+  const meant = nearestName(name, Object.keys(commandOptions(command))) ?? alike?.[0]
   return refuse(
     `--${name} is not an option of ${command}; ${meant === undefined ? optionList(command) : `did you mean --${meant}?`}`,
   )
@@ -164,7 +172,7 @@ const readList = <T extends string>(
     return found
   })
 
-const scheduled: readonly CommandName[] = commandNames.filter((command) => declarationOf(command).scheduled)
+const scheduled: readonly CommandName[] = commandNames.filter((command) => getDeclaration(command).scheduled)
 
 /** Lists the values of an option, for shells and forms. Undefined for free text. */
 export function knownValues({ kind, choices }: CommandOption): readonly string[] | undefined {
@@ -194,7 +202,7 @@ const notInForms: ReadonlySet<string> = new Set(['staff', 'note'])
 
 /** Lists the options of a command for a form of the desk. Files are left out, because the server does not read paths from a browser. */
 export const formOptions = (command: CommandName): readonly FormOption[] =>
-  Object.entries(declarationOf(command).options)
+  Object.entries(getDeclaration(command).options)
     .filter(([name, { kind }]) => kind !== 'file' && !notInForms.has(name))
     .map(([name, option]) => ({
       ...{ name, kind: option.kind, required: !option.optional && option.otherwise === undefined },
@@ -206,7 +214,7 @@ export const formOptions = (command: CommandName): readonly FormOption[] =>
 
 const readers: { readonly [K in keyof OptionValues]: OptionReader<OptionValues[K]> } = {
   text: (text) => text,
-  name: (text) => tidyName(text),
+  name: (text) => normalizeName(text),
   email: (text) => text,
   file: (text) => text,
   id: (text, mistake) => {
@@ -272,10 +280,10 @@ const shortCharsMax = 60
 const shortened = (text: string): string => (text.length > shortCharsMax ? `${text.slice(0, shortCharsMax)}...` : text)
 
 /** Parses the typed options of a command, for the command line, the desk and pending changes. */
-export function parseOptions<N extends CommandName>(command: N, typed: TypedOptions): OptionsOf<N> {
-  const taken = optionsOf(command)
+export function parseOptions<N extends CommandName>(command: N, typed: TypedOptions): ParsedOptions<N> {
+  const taken = commandOptions(command)
   for (const name of Object.keys(typed)) if (!Object.hasOwn(taken, name)) throw unknownOption(command, name, typed)
-  const read = Object.entries(declarationOf(command).options).flatMap(
+  const read = Object.entries(getDeclaration(command).options).flatMap(
     ([name, option]): readonly (readonly [string, unknown])[] => {
       const given = typed[name]
       if (given === undefined) {
@@ -289,5 +297,5 @@ export function parseOptions<N extends CommandName>(command: N, typed: TypedOpti
     },
   )
   // The readers are chosen by the kinds in the declaration, which the compiler cannot follow.
-  return Object.fromEntries(read) as OptionsOf<N>
+  return Object.fromEntries(read) as ParsedOptions<N>
 }

@@ -6,12 +6,12 @@ import { consoleUrlOf } from '../app/derived-settings.ts'
 import { createSandboxPartner } from '../app/seed.ts'
 import { after, minuteMs, systemClock } from '../kernel/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { runAndRecord, type CommandsOf, recordCommand, withBaseUrl } from './context.ts'
+import { runAndRecord, type CommandFunctions, recordCommand, withBaseUrl } from './context.ts'
 import type { CommandName } from './declarations.ts'
 
 type Name = CommandName & (`partner ${string}` | `service-account ${string}` | 'impersonate')
 
-export const partnerCommands: CommandsOf<Exclude<Name, 'partner export' | 'partner import'>> = {
+export const partnerCommands: CommandFunctions<Exclude<Name, 'partner export' | 'partner import'>> = {
   'partner create': ({ service, db, config }, { name }, call) =>
     db.transaction(async (tx) => {
       const made =

@@ -1,45 +1,45 @@
 /** Commands for payments and for cases. One person proposes the resolution of a case, and another one approves it. */
 import { ownJson } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
-import { keptFromPartners, operatorPartnerId } from '../cases/index.ts'
+import { kindsHiddenFromPartners, operatorPartnerId } from '../cases/index.ts'
 import { after, amountText, dayMs, present } from '../kernel/index.ts'
 import { instructionIdOf, screenedParties, type PayoutSearch } from '../payouts/index.ts'
 import { operatorRequester } from '../payouts/recalls/index.ts'
 import { explainHold, type Hold, holds } from '../transactions/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import {
-  type Call,
+  type CommandCall,
   runAndRecord,
-  type CommandsOf,
+  type CommandFunctions,
   type Context,
   readAllPages,
-  refusalAsLine,
-  verbCommand,
+  refusalAsConfigError,
+  operationCommand,
 } from './context.ts'
-import type { CommandName, OptionsOf } from './declarations.ts'
+import type { CommandName, ParsedOptions } from './declarations.ts'
 
 type Name = CommandName & `${'payment' | 'deposit' | 'case'} ${string}`
 
-export const paymentCommands: CommandsOf<Exclude<Name, 'payment end'>> = {
+export const paymentCommands: CommandFunctions<Exclude<Name, 'payment end'>> = {
   /** Undoes a wrong match of a credit or of a part of a session. Its money goes to suspense with a case. */
-  'deposit undo': verbCommand(async ({ deposits }, tx, { partner: partnerId, reference, part: partId }) => {
+  'deposit undo': operationCommand(async ({ deposits }, tx, { partner: partnerId, reference, part: partId }) => {
     const undone = await deposits.undoCredit(tx, { partnerId, reference, partId })
     return { id: undone.caseId, partnerId, reference, correction: undone.reference }
   }),
 
   /** Undoes a wrong match of a bank debit with a payment. The debit goes to suspense with a case. */
-  'payment undo': verbCommand(async ({ undoPayment }, tx, { partner: partnerId, payout: payoutId }) => {
+  'payment undo': operationCommand(async ({ undoPayment }, tx, { partner: partnerId, payout: payoutId }) => {
     const { caseId, ...money } = await undoPayment(tx, { partnerId, payoutId })
     return { id: caseId, partnerId, payoutId, ...money }
   }),
 
   /** Recalls a paid payout, for example a refund of a payment that the payer's bank has reversed. */
-  'payment recall': verbCommand(async ({ recalls }, tx, { partner: partnerId, payout: payoutId, reason }) => {
+  'payment recall': operationCommand(async ({ recalls }, tx, { partner: partnerId, payout: payoutId, reason }) => {
     const { id, status } = await recalls.create(operatorRequester(partnerId), payoutId, { reason }, tx)
     return { partnerId, payoutId, recallId: id, status }
   }),
 
-  'payment retry': verbCommand(async ({ payouts }, tx, { partner: partnerId, payout: payoutId }) => {
+  'payment retry': operationCommand(async ({ payouts }, tx, { partner: partnerId, payout: payoutId }) => {
     await payouts.retry(tx, partnerId, payoutId)
     return { partnerId, payoutId }
   }),
@@ -133,7 +133,7 @@ function readSearch({
   amount,
   currency,
   day,
-}: Omit<OptionsOf<'payment find'>, 'partner'>): PayoutSearch {
+}: Omit<ParsedOptions<'payment find'>, 'partner'>): PayoutSearch {
   if ([id, reference, amount].filter((key) => key !== undefined).length !== 1)
     throw new ConfigError('operator: give one of --id, --reference and --amount')
   if (currency !== undefined && amount === undefined) throw new ConfigError('operator: --currency goes with --amount')
@@ -223,17 +223,22 @@ const endedAdvice: Readonly<Partial<Record<ShownStatus, string>>> = {
 
 const pageMax = 1000
 
-const signedInPerson = ({ staffId }: Call) => (staffId === undefined ? {} : { staffId })
+const signedInPerson = ({ staffId }: CommandCall) => (staffId === undefined ? {} : { staffId })
 
 type CaseOptions = { readonly partner: string; readonly id: string }
 const caseKey = ({ partner, id }: CaseOptions) => ({ partnerId: partner, id })
 
-async function decideCase(context: Context, { partner, id }: CaseOptions, call: Call, work: (tx: Tx) => Promise<Case>) {
+async function decideCase(
+  context: Context,
+  { partner, id }: CaseOptions,
+  call: CommandCall,
+  work: (tx: Tx) => Promise<Case>,
+) {
   const found = await context.service.cases.byId(context.db, partner, id)
   // A partner reads its audit log, and must not learn that its customer is under suspicion (AMLD, Article 39).
-  const isHidden = found !== undefined && keptFromPartners.has(found.kind)
+  const isHidden = found !== undefined && kindsHiddenFromPartners.has(found.kind)
   const recorded = isHidden ? { ...call, partnerId: operatorPartnerId } : call
-  return refusalAsLine(async () => caseView(await runAndRecord(context, recorded, work)))
+  return refusalAsConfigError(async () => caseView(await runAndRecord(context, recorded, work)))
 }
 
 type Case = Awaited<ReturnType<Context['service']['cases']['list']>>[number]

@@ -5,21 +5,21 @@ import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Config, ConfigError } from '../app/config.ts'
 import { deskUrlOf } from '../app/derived-settings.ts'
-import { masterKeyId, systemClock, tidyName } from '../kernel/index.ts'
+import { masterKeyId, systemClock, normalizeName } from '../kernel/index.ts'
 import type { Bearer } from '../people/staff/index.ts'
 import {
   runChange,
-  type Call,
+  type CommandCall,
   runAndRecord,
-  type CommandsOf,
+  type CommandFunctions,
   type Context,
-  refusalAsLine,
-  verbCommand,
+  refusalAsConfigError,
+  operationCommand,
 } from './context.ts'
-import { type CommandName, declarationOf, rolesOf } from './declarations.ts'
+import { type CommandName, getDeclaration, commandRoles } from './declarations.ts'
 import type { ParsedCommand } from './parse.ts'
 
-export const peopleCommands: CommandsOf<
+export const peopleCommands: CommandFunctions<
   `sign-${string}` | 'who' | `staff ${string}` | `decider ${string}` | `member ${string}`
 > = {
   /** Prints a link to the desk, and waits for at most ten minutes until a person confirms the code there. */
@@ -83,7 +83,7 @@ export const peopleCommands: CommandsOf<
 
   'staff token list': async ({ service, db }) => service.staff.commands.list(db),
 
-  'staff token end': verbCommand(async ({ staff }, tx, { id }) => {
+  'staff token end': operationCommand(async ({ staff }, tx, { id }) => {
     await staff.commands.end(tx, id)
     return { ended: id }
   }),
@@ -96,26 +96,26 @@ export const peopleCommands: CommandsOf<
       return { ...invitation, link: link.href }
     }),
 
-  'staff role': verbCommand(async ({ staff }, tx, { id: personId, role }) => {
+  'staff role': operationCommand(async ({ staff }, tx, { id: personId, role }) => {
     const { id, email, fullName } = await staff.setRole(tx, personId, role)
     return { id, email, fullName, role }
   }),
 
-  'staff end-sessions': verbCommand(async ({ staff }, tx, { id: personId }) => {
+  'staff end-sessions': operationCommand(async ({ staff }, tx, { id: personId }) => {
     const { id, email, fullName } = await staff.endSessions(tx, personId)
     return { id, email, fullName }
   }),
 
   'staff list': ({ service, db }) => service.staff.list(db),
 
-  'staff remove': verbCommand(async ({ staff }, tx, { id: personId }) => {
+  'staff remove': operationCommand(async ({ staff }, tx, { id: personId }) => {
     const { id, email, fullName } = await staff.remove(tx, personId)
     return { removed: id, email, fullName }
   }),
 
   'decider list': ({ service, db }) => service.staff.deciders(db),
 
-  'decider set': verbCommand((service, tx, { kind, roles = [], staff }) =>
+  'decider set': operationCommand((service, tx, { kind, roles = [], staff }) =>
     service.staff.setDeciders(tx, { kind, roles, staff }),
   ),
 
@@ -123,12 +123,12 @@ export const peopleCommands: CommandsOf<
    * Begins the recovery of an Admin. The link is mailed after a cooling-off of 24 hours, during which any Admin can
    * cancel.
    */
-  'member recover': verbCommand(({ members }, tx, { partner, email, staff, note: reason }) =>
+  'member recover': operationCommand(({ members }, tx, { partner, email, staff, note: reason }) =>
     members.recoveries.begin(tx, partner, { email, staff, reason }),
   ),
 
   'member recovery cancel': async (context, { partner, id, staff }, call) => {
-    await refusalAsLine(() =>
+    await refusalAsConfigError(() =>
       runAndRecord(context, call, (tx) => context.service.members.recoveries.stop(tx, partner, id, { staff })),
     )
     return { cancelled: id }
@@ -196,17 +196,17 @@ const howToSignIn = 'sign in first: npm run -s operator -- sign-in'
  * Finds the person for whom a command acts. A sandbox without staff accounts uses the typed `--staff`. Throws a
  * ConfigError if a person must sign in, or may not run the command.
  */
-export async function identifyCaller(context: Context, { command, typed }: ParsedCommand): Promise<Call> {
-  if (rolesOf(command) === undefined) return { command, typed }
+export async function identifyCaller(context: Context, { command, typed }: ParsedCommand): Promise<CommandCall> {
+  if (commandRoles(command) === undefined) return { command, typed }
   const { config, db, service } = context
   const { staff, 'token-file': named, yes: _yes, ...own } = typed
   const bearer = await readBearer(context, named === undefined ? undefined : String(named))
   if (bearer === undefined) {
     const isFirst = (await service.staff.list(db)).length === 0
     const isTyped =
-      config.MODE === 'sandbox' && config.TWO_PERSONS === 'off' && declarationOf(command).second !== 'always'
+      config.MODE === 'sandbox' && config.TWO_PERSONS === 'off' && getDeclaration(command).second !== 'always'
     if (isFirst && (command === 'staff invite' || isTyped))
-      return { command, typed: own, ...(staff === undefined ? {} : { staff: tidyName(String(staff)) }) }
+      return { command, typed: own, ...(staff === undefined ? {} : { staff: normalizeName(String(staff)) }) }
     const first = isFirst ? '; the first account: staff invite --email ADDRESS --name NAME --role admin' : ''
     throw new ConfigError(`operator: ${howToSignIn}${first}`)
   }
@@ -223,8 +223,8 @@ export async function createCall(
   context: Context,
   { command, typed }: ParsedCommand,
   account: Bearer['account'],
-): Promise<Call> {
-  const roles = rolesOf(command) ?? []
+): Promise<CommandCall> {
+  const roles = commandRoles(command) ?? []
   if (!roles.includes(account.role))
     throw new ConfigError(
       `operator: ${command} needs the role ${roles.join(' or ')}; ${account.fullName} has ${account.role}`,
@@ -235,7 +235,7 @@ export async function createCall(
 
 /** Reports whether a second person must approve the command. A sole admin can invite the next one alone. */
 async function needsSecondPerson({ config, db, service }: Context, command: CommandName): Promise<boolean> {
-  const { second } = declarationOf(command)
+  const { second } = getDeclaration(command)
   if (second === 'always') return true
   if (config.TWO_PERSONS === 'off' || second === undefined) return false
   return !command.startsWith('staff ') || (await service.staff.changes.admins(db)) > 1

@@ -4,10 +4,10 @@ import { roleGroups, type CommandOption } from './declaration.ts'
 import {
   type CommandName,
   commandNames,
-  declarationOf,
+  getDeclaration,
   commandExamples,
-  optionsOf,
-  rolesOf,
+  commandOptions,
+  commandRoles,
   commandRules,
   commandSynopsis,
   optionText,
@@ -17,8 +17,8 @@ import { knownValues, listKinds } from './parse.ts'
 /** Formats every command with its roles and options as a page in Markdown. */
 export function commandsPage(): string {
   const roles = commandNames.flatMap((command) => {
-    const may = rolesOf(command)
-    const { second, cuts } = declarationOf(command)
+    const may = commandRoles(command)
+    const { second, cuts } = getDeclaration(command)
     if (may === undefined) return []
     const two = second === 'always' ? 'always' : second === 'on' ? '`TWO_PERSONS`' : ''
     return [
@@ -26,14 +26,14 @@ export function commandsPage(): string {
     ]
   })
   const sections = commandNames.map((command) => {
-    const options = Object.entries(optionsOf(command)).map(([name, option]) => [
+    const options = Object.entries(commandOptions(command)).map(([name, option]) => [
       `\`--${name}\``,
       option.value === '' ? '' : `\`${option.value}\``,
       optionText(option),
     ])
     return [
       `## ${command}`,
-      `${declarationOf(command).summary} ${commandRules(command).join(' ')}`,
+      `${getDeclaration(command).summary} ${commandRules(command).join(' ')}`,
       `\`\`\`sh\n${[commandSynopsis(command), ...commandExamples(command)].join('\n')}\n\`\`\``,
       ...(options.length === 0 ? [] : [markdownTable(['option', 'value', 'meaning'], options)]),
     ].join('\n\n')
@@ -62,7 +62,7 @@ function nextWords(): ReadonlyMap<string, readonly string[]> {
 }
 
 const isFile = ({ kind }: CommandOption): boolean => kind === 'file'
-const optionNames = (command: CommandName) => Object.keys(optionsOf(command)).map((name) => `--${name}`)
+const optionNames = (command: CommandName) => Object.keys(commandOptions(command)).map((name) => `--${name}`)
 
 /** Formats a shell function with a `case` branch for each text, which lists all inputs that print it. */
 function shellCase(name: string, entries: Iterable<readonly [typed: string, text: string]>): string {
@@ -76,7 +76,7 @@ function shellCase(name: string, entries: Iterable<readonly [typed: string, text
 /** Lists the values of each option: `@file`, `@list` with values, values, or `@any`. Flags have no line. */
 const valueLines = () =>
   commandNames.flatMap((command) =>
-    Object.entries(optionsOf(command)).flatMap(([name, option]): readonly (readonly [string, string])[] => {
+    Object.entries(commandOptions(command)).flatMap(([name, option]): readonly (readonly [string, string])[] => {
       if (option.kind === 'flag') return []
       const known = knownValues(option)
         ?.filter((value) => !value.includes(' '))
@@ -162,7 +162,7 @@ export function fishCompletion(): string {
     ([typed, next]) => `complete -c operator -n "__operator_typed ${quoted(typed)}" -a ${quoted(next.join(' '))}`,
   )
   const options = commandNames.flatMap((command) =>
-    Object.entries(optionsOf(command)).map(([name, option]) => {
+    Object.entries(commandOptions(command)).map(([name, option]) => {
       const known = knownValues(option)
         ?.filter((value) => !value.includes(' '))
         .join(' ')

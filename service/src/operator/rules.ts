@@ -2,16 +2,16 @@
 import { rawNumber } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
 import { amountText, type Currency, type Minor, nilId } from '../kernel/index.ts'
-import type { ShortParty } from '../ledger/index.ts'
+import type { PartyShortfall } from '../ledger/index.ts'
 import type { ApprovalRule, FeeRule, Limit } from '../payouts/controls/index.ts'
 import type { Tx } from '../postgres/index.ts'
-import { type Call, type CommandsOf, type Context, runChange, verbCommand } from './context.ts'
-import type { OptionsOf } from './declarations.ts'
+import { type CommandCall, type CommandFunctions, type Context, runChange, operationCommand } from './context.ts'
+import type { ParsedOptions } from './declarations.ts'
 import { withOwnConnection } from './ledger.ts'
 
 type Subject = 'limit' | 'fee' | 'approval' | 'cooling-off' | 'gate' | 'segregation' | 'review'
 
-export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
+export const ruleCommands: CommandFunctions<`${Subject} ${string}`> = {
   /** Sets a limit. Replaces the amount of a limit with the same scope, period and currency. */
   'limit set': (context, options, call) => {
     const { partner: partnerId, scope, period, currency, amount, 'all-currencies': allCurrencies } = options
@@ -72,7 +72,7 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
 
   'approval remove': (context, rule, call) => removeRule(context, 'approvalRules', rule, call),
 
-  'cooling-off set': verbCommand(({ payoutControls }, tx, { partner: partnerId, currency, hours }) =>
+  'cooling-off set': operationCommand(({ payoutControls }, tx, { partner: partnerId, currency, hours }) =>
     payoutControls.coolingOffs.set(tx, { partnerId, currency, hours }),
   ),
 
@@ -93,7 +93,9 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
 
   'gate list': ({ service: { customers }, db }, { partner }) => customers.gates.list(db, partner),
 
-  'gate remove': verbCommand(({ customers }, tx, { partner, state }) => customers.gates.remove(tx, partner, state)),
+  'gate remove': operationCommand(({ customers }, tx, { partner, state }) =>
+    customers.gates.remove(tx, partner, state),
+  ),
 
   'segregation list': async ({ service: { ledger }, db }, { partner }) =>
     (await ledger.modes(db, partner)).map(({ currency, segregated, own }) => ({
@@ -156,7 +158,7 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
     }),
 
   /** Records a review dated today, which replaces the previous one. */
-  'review set': verbCommand(({ customers }, tx, { partner: partnerId, customer: customerRef, ...review }) =>
+  'review set': operationCommand(({ customers }, tx, { partner: partnerId, customer: customerRef, ...review }) =>
     customers.reviews.set(tx, { partnerId, customerRef, ...review }),
   ),
 
@@ -170,8 +172,8 @@ export const ruleCommands: CommandsOf<`${Subject} ${string}`> = {
 const removeRule = (
   context: Context,
   kind: 'limits' | 'fees' | 'approvalRules' | 'coolingOffs',
-  { partner, id }: OptionsOf<'limit remove'>,
-  call: Call,
+  { partner, id }: ParsedOptions<'limit remove'>,
+  call: CommandCall,
 ) =>
   runChange(context, call, async (tx) => ({
     removed: (await context.service.payoutControls[kind].remove(tx, partner, id)).id,
@@ -181,7 +183,7 @@ const removeRule = (
  * Reads the customer or beneficiary of a limit. Undefined if the limit applies to the partner, or to each customer or
  * beneficiary.
  */
-function readScopeRef({ customer, beneficiary, scope }: OptionsOf<'limit set'>): string | undefined {
+function readScopeRef({ customer, beneficiary, scope }: ParsedOptions<'limit set'>): string | undefined {
   if (customer !== undefined && scope !== 'customer')
     throw new ConfigError('operator: --customer needs --scope customer')
   if (beneficiary !== undefined && scope !== 'beneficiary')
@@ -190,7 +192,7 @@ function readScopeRef({ customer, beneficiary, scope }: OptionsOf<'limit set'>):
 }
 
 /** Reads the verification state of a limit. Null if the limit applies in every state. */
-function readVerificationState({ state, scope, customer }: OptionsOf<'limit set'>): Limit['verificationState'] {
+function readVerificationState({ state, scope, customer }: ParsedOptions<'limit set'>): Limit['verificationState'] {
   if (state !== undefined && (scope !== 'customer' || customer !== undefined))
     throw new ConfigError('operator: --state needs --scope customer, without --customer')
   return state ?? null
@@ -226,16 +228,16 @@ function approvalView({ aboveAmount, aboveDayAmount, aboveBulkAmount, perPersonA
 /** Maximum customers listed in a result. The counts include all. */
 const namedMax = 100
 
-const totalMissing = (short: readonly ShortParty[]) => short.reduce((sum, { missing }) => sum + missing, 0n)
+const totalMissing = (short: readonly PartyShortfall[]) => short.reduce((sum, { missing }) => sum + missing, 0n)
 
-const shortMessage = (short: readonly ShortParty[], currency: Currency) =>
+const shortMessage = (short: readonly PartyShortfall[], currency: Currency) =>
   `operator: ${short.length} parties have a negative balance, ${amountText(totalMissing(short), currency)} ${currency} in all: ` +
   '`operator segregation plan` names them'
 
 async function segregationPlan(
   { service: { access, ledger } }: Context,
   tx: Tx,
-  { partner: partnerId, currency }: OptionsOf<'segregation plan'>,
+  { partner: partnerId, currency }: ParsedOptions<'segregation plan'>,
 ) {
   if ((await access.partnerName(tx, partnerId)) === '') throw new ConfigError('operator: No such partner.')
   const { short, own } = await ledger.shortParties(tx, partnerId, currency)

@@ -11,7 +11,7 @@ import { readMigrations, type Tx } from '../postgres/index.ts'
 import {
   type CountryAction,
   type ExclusionRow,
-  exclusionsOf,
+  listExclusions,
   type HeldPayment,
   type Hit,
   pepSource,
@@ -23,18 +23,18 @@ import {
 } from '../screening/index.ts'
 import {
   runChange,
-  type Call,
+  type CommandCall,
   runAndRecord,
-  type CommandsOf,
+  type CommandFunctions,
   type Context,
   recordCommand,
   readAllPages,
-  refusalAsLine,
-  verbCommand,
+  refusalAsConfigError,
+  operationCommand,
 } from './context.ts'
-import type { OptionsOf } from './declarations.ts'
+import type { ParsedOptions } from './declarations.ts'
 
-export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${string}`> = {
+export const screeningCommands: CommandFunctions<`${'screening' | 'payer-data'} ${string}`> = {
   /** Loads the whole list or nothing. The worker then screens all names again. */
   'screening load': async ({ service }, { from: file, name, staff }, call) => {
     const list = await chooseReader(
@@ -47,7 +47,7 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
     })
     const { screening } = service
     const recorded = (tx: Tx) => recordCommand(service, tx, { ...call, made: { list: list.source } })
-    return refusalAsLine(() => screening.lists.load(list, staff, recorded))
+    return refusalAsConfigError(() => screening.lists.load(list, staff, recorded))
   },
 
   /** Empties a list of politically exposed persons. Its open hits stay until people decide. */
@@ -127,7 +127,7 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
 
   /** Lists matches of common names that another datum, such as a date of birth, rules out, with the reason. */
   'screening excluded': ({ db }, { partner: partnerId }) =>
-    readAllPages<ExclusionRow>(pageMax, (last) => exclusionsOf(db, partnerId, last, pageMax)),
+    readAllPages<ExclusionRow>(pageMax, (last) => listExclusions(db, partnerId, last, pageMax)),
 
   /** Measures how many hits the loaded lists produce, which takes minutes. Prints its progress to standard error. */
   'screening report': async ({ service: { screening }, db, config }, { seed, names: namesMax, format }) => {
@@ -146,7 +146,9 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
     const { screening } = context.service
     const { staffId } = call
     const deciding = { partnerId, id, outcome, disposition, staff, ...(staffId === undefined ? {} : { staffId }), note }
-    return refusalAsLine(async () => hitView(await runAndRecord(context, call, (tx) => screening.decide(tx, deciding))))
+    return refusalAsConfigError(async () =>
+      hitView(await runAndRecord(context, call, (tx) => screening.decide(tx, deciding))),
+    )
   },
 
   /** Sets rules of countries. The worker then screens all names again. */
@@ -158,15 +160,17 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
   'screening country remove': (context, options, call) => changeCountryRules(context, options, call, null),
 
   /** Sets a rule. Replaces the measure of a rule with the same banks, currency and amount. */
-  'payer-data set': verbCommand(async ({ deposits }, tx, { banks: region, above = 0n, days: answerDays, ...rule }) => ({
-    rules: (await deposits.payers.setRule(tx, { region, above, answerDays, ...rule })).map(payerRuleView),
-  })),
+  'payer-data set': operationCommand(
+    async ({ deposits }, tx, { banks: region, above = 0n, days: answerDays, ...rule }) => ({
+      rules: (await deposits.payers.setRule(tx, { region, above, answerDays, ...rule })).map(payerRuleView),
+    }),
+  ),
 
   'payer-data list': async ({ service: { deposits }, db }) => ({
     rules: (await deposits.payers.rules(db)).map(payerRuleView),
   }),
 
-  'payer-data remove': verbCommand(async ({ deposits }, tx, { banks: region, currency, above = 0n }) => ({
+  'payer-data remove': operationCommand(async ({ deposits }, tx, { banks: region, currency, above = 0n }) => ({
     rules: (await deposits.payers.removeRule(tx, { region, currency, above })).map(payerRuleView),
   })),
 
@@ -179,7 +183,7 @@ export const screeningCommands: CommandsOf<`${'screening' | 'payer-data'} ${stri
       }),
     ),
 
-  'payer-data decide': verbCommand(async ({ deposits }, tx, { partner: partnerId, id, outcome, ...given }) => {
+  'payer-data decide': operationCommand(async ({ deposits }, tx, { partner: partnerId, id, outcome, ...given }) => {
     const { name, account, address, identification } = given
     const answer = Object.fromEntries(
       Object.entries({ name, account, address, identification }).filter(([, value]) => value !== undefined),
@@ -235,8 +239,8 @@ function hitView({ words, entryDigest: _digest, endedGeneration: _ended, cause: 
 
 const changeCountryRules = (
   context: Context,
-  { countries, for: sides, staff }: OptionsOf<'screening country remove'>,
-  call: Call,
+  { countries, for: sides, staff }: ParsedOptions<'screening country remove'>,
+  call: CommandCall,
   action: CountryAction | null,
 ) =>
   runChange(context, call, async (tx) => ({

@@ -30,7 +30,7 @@ export const pageHeaders: Readonly<Record<string, string>> = {
 const brotliQuality = { quick: 5, small: constants.BROTLI_MAX_QUALITY } as const
 
 /** Answers unknown addresses, such as that of a reloaded form, with a page instead of a problem as JSON. */
-export const unknownPage = (path: string): PublicRoute => ({
+export const notFoundRoute = (path: string): PublicRoute => ({
   method: 'GET',
   path,
   handle: () => {

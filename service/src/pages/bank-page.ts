@@ -1,7 +1,7 @@
 /** The bank of the payer, in the sandbox only: sign in, see the payment, approve, reject or leave. */
 import { html, type Html } from './html.ts'
 import { fill } from './language.ts'
-import { country, layout, type View } from './layout.ts'
+import { countryDisplayName, layout, type View } from './layout.ts'
 import { amountDue, groupInFours, type PaymentView } from './payment-page.ts'
 import { formatAmount } from './purchase.ts'
 
@@ -10,7 +10,7 @@ export const nameCharsMax = 70
 export function bankPage(view: View, shown: PaymentView, wrongName = false): string {
   const { t, language } = view
   const { visit, proposedCountry } = shown.payment
-  const bank = fill(t.bankName, { country: country(visit?.bankCountry ?? proposedCountry, language) })
+  const bank = fill(t.bankName, { country: countryDisplayName(visit?.bankCountry ?? proposedCountry, language) })
   const isSignedIn = Boolean(visit?.payerName) && !wrongName
   return layout(view, {
     title: `${isSignedIn ? t.confirm : t.signIn} · ${bank}`,

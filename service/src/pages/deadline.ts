@@ -3,7 +3,7 @@
  * money.
  */
 import type { PaymentPage } from '../checkout/index.ts'
-import { isOpenFor } from '../rails/index.ts'
+import { isSettlementDay } from '../rails/index.ts'
 import { html, type Html } from './html.ts'
 import { fill, fillHtml } from './language.ts'
 import type { View } from './layout.ts'
@@ -14,7 +14,7 @@ const targetZone = 'Europe/Brussels'
 
 const businessDayBefore = (day: Temporal.PlainDate): Temporal.PlainDate => {
   let found = day.subtract({ days: 1 })
-  while (!isOpenFor('EUR', found)) found = found.subtract({ days: 1 })
+  while (!isSettlementDay('EUR', found)) found = found.subtract({ days: 1 })
   return found
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../kernel/api/index.ts'
 import { newId } from '../kernel/index.ts'
-import { awayFromPartners, createPageHosts } from './hosts.ts'
+import { hideFromPartnerHosts, createPageHosts } from './hosts.ts'
 
 const [shop, other] = [newId(), newId()]
 const publicUrl = 'https://api.example.com'
@@ -41,7 +41,7 @@ test('the console is not found at the host of a partner', () => {
     path: '/console',
     handle: () => ({ status: 200, headers: {}, body: 'console' }),
   } as const
-  const site = awayFromPartners({ routes: [route], refused: route.handle }, hosts)
+  const site = hideFromPartnerHosts({ routes: [route], refused: route.handle }, hosts)
   const request = (host: string) => ({
     ...{ path: '/console', params: {}, query: '', headers: { host }, body: Buffer.alloc(0), ip: '', requestId: '' },
   })

@@ -34,7 +34,7 @@ export function createPageHosts({ pageUrls, publicUrl }: HostSettings): PageHost
 }
 
 /** Answers 404 for every page of a site at the hosts of partners. */
-export const awayFromPartners = (site: PublicSite, hosts: PageHosts): PublicSite => ({
+export const hideFromPartnerHosts = (site: PublicSite, hosts: PageHosts): PublicSite => ({
   ...site,
   routes: site.routes.map((route) => ({
     ...route,

@@ -10,7 +10,7 @@ import type { ConsoleDeps } from './console/request.ts'
 import type { DeskDeps } from './desk/request.ts'
 import type { SiteDeps } from './site.ts'
 
-export { awayFromPartners, createPageHosts } from './hosts.ts'
+export { hideFromPartnerHosts, createPageHosts } from './hosts.ts'
 export type { ConnectorStatus, DeskChanges, FormOption } from './desk/request.ts'
 
 // The first call loads them: workers and commands of the operator show no pages.

@@ -38,7 +38,7 @@ export function preferredLanguage<Known extends string>(
     .find(isKnown)
 }
 
-export const readLanguage = (chosen: string | null, header: string | undefined): Language =>
+export const chooseLanguage = (chosen: string | null, header: string | undefined): Language =>
   preferredLanguage(languages, chosen, header) ?? 'en'
 
 /** Replaces `{name}` in a text by other texts or by HTML. */

@@ -95,5 +95,5 @@ export function messagePage(view: View, title: string, text: string): string {
   return layout(view, { title, main, look: 'message' })
 }
 
-export const country = (code: string, language: Language): string =>
+export const countryDisplayName = (code: string, language: Language): string =>
   new Intl.DisplayNames(language, { type: 'region' }).of(code) ?? code

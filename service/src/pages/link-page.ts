@@ -1,6 +1,6 @@
 /** The page of a payment link: who is paid and for what, and the form that opens a session for the payer. */
 import { emailCharsMax } from '@partner-payments/wire'
-import { amountLeast, amountMost, type LinkClosedReason, type ShownLink } from '../checkout/index.ts'
+import { amountLeast, amountMost, type LinkClosedReason, type PayerPaymentLink } from '../checkout/index.ts'
 import { nameCharsMax } from './bank-page.ts'
 import { html, type Html } from './html.ts'
 import { fill } from './language.ts'
@@ -16,7 +16,7 @@ export type LinkForm = {
 }
 
 type LinkView = {
-  readonly link: ShownLink
+  readonly link: PayerPaymentLink
   readonly token: string
   readonly form: LinkForm
   readonly closed: LinkClosedReason | undefined
@@ -54,7 +54,7 @@ const closedTexts = {
   stopped: 'linkStopped',
 } as const
 
-function payerForm(view: View, link: ShownLink, token: string, form: LinkForm): Html {
+function payerForm(view: View, link: PayerPaymentLink, token: string, form: LinkForm): Html {
   const { t, query } = view
   const bounds = boundTexts(view, link)
   const name = { id: 'name', label: t.payerName, value: form.name, error: form.wrong.has('name') && t.nameWrong }
@@ -80,9 +80,10 @@ function payerForm(view: View, link: ShownLink, token: string, form: LinkForm): 
 }
 
 /** Reports whether the link has narrower amount limits than other payments. */
-const hasOwnBounds = ({ amountMin, amountMax }: ShownLink): boolean => amountMin > amountLeast || amountMax < amountMost
+const hasOwnBounds = ({ amountMin, amountMax }: PayerPaymentLink): boolean =>
+  amountMin > amountLeast || amountMax < amountMost
 
-const boundTexts = (view: View, { amountMin, amountMax, currency }: ShownLink) => ({
+const boundTexts = (view: View, { amountMin, amountMax, currency }: PayerPaymentLink) => ({
   least: formatAmount({ amount: amountMin, currency }, view),
   most: formatAmount({ amount: amountMax, currency }, view),
 })

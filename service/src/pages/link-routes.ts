@@ -1,12 +1,12 @@
 /** The routes of payment links: the page, its form, and the colours and logo of the partner. */
 import { emailCharsMax, emailPattern, rawNumber } from '@partner-payments/wire'
 import { accentCss } from '../branding/index.ts'
-import type { Checkout, ShownLink } from '../checkout/index.ts'
+import type { Checkout, PayerPaymentLink } from '../checkout/index.ts'
 import {
   type PublicAnswer,
   type PublicRequest,
   type PublicRoute,
-  readAmount as readMinor,
+  parseAmount as readMinor,
   Refusal,
 } from '../kernel/api/index.ts'
 import { isUuid, type Minor, newId } from '../kernel/index.ts'
@@ -28,7 +28,7 @@ const readToken = ({ params }: PublicRequest): string => params['token'] ?? ''
 const path = '/checkout/links/{token}'
 
 export function linkRoutes({ checkout, viewOf, page, seeOther, readName }: Deps): readonly PublicRoute[] {
-  const show = (request: PublicRequest, link: ShownLink, form: LinkForm, status: number, closed = link.closed) =>
+  const show = (request: PublicRequest, link: PayerPaymentLink, form: LinkForm, status: number, closed = link.closed) =>
     page(request, status, linkPage(viewOf(request), { link, token: readToken(request), form, closed }))
   return [
     {
@@ -74,7 +74,7 @@ export function linkRoutes({ checkout, viewOf, page, seeOther, readName }: Deps)
 const emptyForm = (): LinkForm => ({ formId: newId(), name: '', email: '', amount: '', wrong: new Set() })
 
 /** Reads the payer's input, and lists each invalid field. */
-function readForm({ body }: PublicRequest, link: ShownLink, readName: Deps['readName']) {
+function readForm({ body }: PublicRequest, link: PayerPaymentLink, readName: Deps['readName']) {
   const given = new URLSearchParams(body.toString('utf8'))
   const text = (name: string) => given.get(name)?.trim() ?? ''
   const [typed, email] = [text('amount'), text('email')]
@@ -90,7 +90,7 @@ function readForm({ body }: PublicRequest, link: ShownLink, readName: Deps['read
 }
 
 /** Parses a typed amount. Undefined: the text is not an amount, or the amount is outside the bounds of the link. */
-function readTypedAmount(text: string, { currency, amountMin, amountMax }: ShownLink): Minor | undefined {
+function readTypedAmount(text: string, { currency, amountMin, amountMax }: PayerPaymentLink): Minor | undefined {
   const decimal = readAmount(text)
   if (decimal === undefined) return undefined
   try {

@@ -10,7 +10,7 @@ import { newId } from '../kernel/index.ts'
 import { createCheckout, epcText } from '../checkout/index.ts'
 import { processBankNotifications } from '../banks/settlement/index.ts'
 import { html } from './html.ts'
-import { fill, readLanguage, languages, texts } from './language.ts'
+import { fill, chooseLanguage, languages, texts } from './language.ts'
 import { groupInFours, pageState } from './payment-page.ts'
 import { createPageHosts } from './hosts.ts'
 import { createCheckoutSite } from './site.ts'
@@ -50,7 +50,7 @@ test("the language is the chosen one, then the browser's first supported languag
     [null, undefined, 'en'],
   ] as const
   for (const [chosen, header, language] of cases)
-    assert.equal(readLanguage(chosen, header), language, `${chosen} ${header}`)
+    assert.equal(chooseLanguage(chosen, header), language, `${chosen} ${header}`)
 })
 
 test('a template escapes every text, also in attributes, and keeps HTML', () => {

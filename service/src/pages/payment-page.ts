@@ -4,7 +4,7 @@ import { epcText, type PaymentPage } from '../checkout/index.ts'
 import { readBritishAccount } from '../rails/index.ts'
 import { html, type Html } from './html.ts'
 import { fill } from './language.ts'
-import { country, layout, type View } from './layout.ts'
+import { countryDisplayName, layout, type View } from './layout.ts'
 import { accentUrl, formatAmount, itemTable, masthead } from './purchase.ts'
 import { deadline, lateLines } from './deadline.ts'
 import { qrCode } from './qr.ts'
@@ -94,8 +94,8 @@ function bankForm({ t, query, language }: View, { payment, token }: PaymentView)
   const { bankCountries, paymentCountry, proposedCountry, visit } = payment
   const options = bankCountries.map((code) =>
     code === proposedCountry
-      ? html`<option value="${code}" selected>${country(code, language)}</option>`
-      : html`<option value="${code}">${country(code, language)}</option>`,
+      ? html`<option value="${code}" selected>${countryDisplayName(code, language)}</option>`
+      : html`<option value="${code}">${countryDisplayName(code, language)}</option>`,
   )
   const choice = html`<label for="country">${t.bankCountry}</label>
     <select id="country" name="country" autocomplete="country">

@@ -7,15 +7,15 @@ import {
   type PublicRoute,
   type PublicSite,
 } from '../kernel/api/index.ts'
-import { linkTokenPartner } from '../access/index.ts'
+import { linkTokenPartnerId } from '../access/index.ts'
 import { accentCss, type Brand } from '../branding/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { Checkout, PaymentPage } from '../checkout/index.ts'
 import { receiptPdf } from '../typesetting/index.ts'
-import { compressAnswer, pageHeaders, unknownPage } from './answer.ts'
+import { compressAnswer, pageHeaders, notFoundRoute } from './answer.ts'
 import { type Assets, logoPolicy, readAssets } from './assets.ts'
 import { bankPage, nameCharsMax } from './bank-page.ts'
-import { readLanguage, texts } from './language.ts'
+import { chooseLanguage, texts } from './language.ts'
 import { messagePage, type View } from './layout.ts'
 import { paymentPage, type PaymentView, pageState } from './payment-page.ts'
 import type { PageHosts } from './hosts.ts'
@@ -58,7 +58,7 @@ export async function createCheckoutSite(deps: SiteDeps): Promise<PublicSite> {
     routes: [
       assetRoute(assets, viewOf),
       ...ofTokens.map((route) => atOwnHost(route, hosts)),
-      unknownPage('/checkout/*'),
+      notFoundRoute('/checkout/*'),
     ],
     refused: (request, { status }) => page(request, status, failurePage(viewOf(request), status)),
   }
@@ -68,7 +68,7 @@ export async function createCheckoutSite(deps: SiteDeps): Promise<PublicSite> {
 const atOwnHost = (route: PublicRoute, hosts: PageHosts): PublicRoute => ({
   ...route,
   handle: (request) => {
-    const partnerId = linkTokenPartner(request.params['token'] ?? '')
+    const partnerId = linkTokenPartnerId(request.params['token'] ?? '')
     if (!hosts.shows(request.headers['host'], partnerId)) throw notFound('page')
     return route.handle(request)
   },
@@ -83,7 +83,7 @@ const createViewOf =
   ({ sandbox }: SiteDeps, { css, js, brand }: Assets): ViewOf =>
   ({ path, query, headers }) => {
     const chosen = new URLSearchParams(query).get('lang')
-    const language = readLanguage(chosen, headers['accept-language'])
+    const language = chooseLanguage(chosen, headers['accept-language'])
     const kept = chosen === language ? `?lang=${language}` : ''
     return { language, t: texts[language], root: rootPath(path), query: kept, sandbox, css, js, brand }
   }

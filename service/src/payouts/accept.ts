@@ -14,23 +14,34 @@ import {
 import { type BatchPosition, replayRow, type Tx } from '../postgres/index.ts'
 import {
   countPayouts,
-  countersOf,
+  limitCounters,
   type OverLimitPayout,
-  fitLimits,
+  fitWithinLimits,
   refuseCoolingOff,
-  withControls,
-  withinLimits,
-  writeCounted,
-  writeReference,
+  addRequirements,
+  lockAndCheckLimits,
+  formatCounterNames,
+  formatReference,
 } from './controls/index.ts'
 import { callMapKey, type PayoutOutcome, type PayoutCall, reserveTransfers } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
-import { createFindDuplicates, type DuplicateCandidate, type ListDuplicates, refuseDuplicate } from './duplicates.ts'
-import { createLookUp, type LookedUp, payoutsByKeys } from './look-up.ts'
+import {
+  createDuplicateFinder,
+  type DuplicateCandidate,
+  type DuplicatesInList,
+  duplicateRefusal,
+} from './duplicates.ts'
+import { createLookUp, type BatchData, payoutsByKeys } from './look-up.ts'
 import * as store from './store.ts'
-import { type ControlledPayout, executionDayAt, toJudgedPayout, validate, type ValidPayout } from './validate.ts'
+import {
+  type ControlledPayout,
+  executionDayAt,
+  toValidationInput,
+  validatePayout,
+  type ValidPayout,
+} from './validate.ts'
 import { type NewTransaction, toRequester } from '../transactions/index.ts'
-import { withdrawal } from './events.ts'
+import { toWithdrawalData } from './events.ts'
 import { deriveEndToEndId, creditorParty, transactionTypes } from './rules.ts'
 import { insertNotes, lockDuplicateTurns } from './store-duplicates.ts'
 import { insertApprovals } from './store-approvals.ts'
@@ -40,11 +51,11 @@ type Outcomes = Map<PayoutCall, PayoutOutcome>
 
 /** Accepts batches of calls. `read` looks up the data for `work` before its transaction. */
 export type Acceptance = {
-  readonly read: (tx: Tx, calls: readonly PayoutCall[]) => Promise<LookedUp>
+  readonly read: (tx: Tx, calls: readonly PayoutCall[]) => Promise<BatchData>
   readonly work: (
     tx: Tx,
     calls: readonly PayoutCall[],
-    found: LookedUp,
+    found: BatchData,
     position: BatchPosition | undefined,
   ) => Promise<readonly PayoutOutcome[]>
 }
@@ -52,7 +63,7 @@ export type Acceptance = {
 export function createAcceptance(deps: PayoutsDeps): Acceptance {
   const funds = createFundsCheck(deps.ledger)
   const lookUp = createLookUp(deps, funds)
-  const duplicatesOf = createFindDuplicates(deps)
+  const duplicatesOf = createDuplicateFinder(deps)
 
   const accept: Acceptance['work'] = async (tx, calls, found, position) => {
     const outcomes: Outcomes = new Map()
@@ -61,7 +72,7 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
     const valid = validateAll(deps, firstCalls, found, outcomes)
     // The same time for the periods of limits and for the payouts counted in them.
     const now = deps.clock.now()
-    const candidates = answerCoolingOff(withControls(valid, found.controls, now), outcomes)
+    const candidates = answerCoolingOff(addRequirements(valid, found.controls, now), outcomes)
     const repeating = await answerRepeated(tx, candidates, position, outcomes, now)
     const admitted = await admit(tx, repeating, found, position, outcomes)
     countPayouts(tx, admitted)
@@ -108,15 +119,15 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
   const admit = async (
     tx: Tx,
     candidates: readonly ControlledPayout[],
-    { balances, controls }: LookedUp,
+    { balances, controls }: BatchData,
     position: BatchPosition | undefined,
     outcomes: Outcomes,
   ): Promise<readonly ControlledPayout[]> => {
     if (candidates.length === 0) return []
     const isCovered = funds.isAmple(candidates.map(entryRequest), balances, position)
-    if (isCovered && fitLimits(candidates, controls.used)) return candidates
+    if (isCovered && fitWithinLimits(candidates, controls.used)) return candidates
     await position?.earlierEnded
-    const { within, exceeding } = await withinLimits(tx, candidates)
+    const { within, exceeding } = await lockAndCheckLimits(tx, candidates)
     const funded = isCovered ? within : await keepFunded(tx, within, balances, outcomes)
     await answerExceeding(tx, exceeding, within, outcomes)
     return funded
@@ -126,7 +137,7 @@ export function createAcceptance(deps: PayoutsDeps): Acceptance {
   const keepFunded = async (
     tx: Tx,
     valid: readonly ControlledPayout[],
-    { accounts }: LookedUp['balances'],
+    { accounts }: BatchData['balances'],
     outcomes: Outcomes,
   ): Promise<readonly ControlledPayout[]> => {
     if (valid.length === 0) return []
@@ -167,10 +178,10 @@ export function toDuplicateCandidate({ call, creditor }: ValidPayout): Duplicate
  */
 function repeatedInBatch(
   { call }: ControlledPayout,
-  { positions, ...others }: ListDuplicates,
+  { positions, ...others }: DuplicatesInList,
   batch: readonly ControlledPayout[],
 ): PayoutOutcome | undefined {
-  const refusal = refuseDuplicate(others)
+  const refusal = duplicateRefusal(others)
   if (refusal !== undefined) return refusal
   const [repeated] = positions.flatMap((position) => batch[position] ?? [])
   if (repeated === undefined) return undefined
@@ -180,7 +191,11 @@ function repeatedInBatch(
 }
 
 /** Answers calls whose idempotency key has a payout, and returns the others. Refuses: idempotency_key_reused. */
-function answerReplays(calls: readonly PayoutCall[], { payouts }: LookedUp, outcomes: Outcomes): readonly PayoutCall[] {
+function answerReplays(
+  calls: readonly PayoutCall[],
+  { payouts }: BatchData,
+  outcomes: Outcomes,
+): readonly PayoutCall[] {
   return calls.filter((call) => {
     const key = callMapKey(call)
     const payout = key === undefined ? undefined : payouts.get(key)
@@ -207,12 +222,14 @@ function firstOfEachKey(calls: readonly PayoutCall[]): readonly PayoutCall[] {
 function validateAll(
   deps: PayoutsDeps,
   calls: readonly PayoutCall[],
-  found: LookedUp,
+  found: BatchData,
   outcomes: Outcomes,
 ): readonly ValidPayout[] {
   const executionDay = executionDayAt(deps, deps.clock.now())
   return calls.flatMap((call) => {
-    const outcome = catchRefusal(() => validate(toJudgedPayout(call, deps.chooseConnector, found, executionDay)))
+    const outcome = catchRefusal(() =>
+      validatePayout(toValidationInput(call, deps.chooseConnector, found, executionDay)),
+    )
     if (!(outcome instanceof Refusal)) return [outcome]
     outcomes.set(call, outcome)
     return []
@@ -239,7 +256,7 @@ async function answerExceeding(
 ): Promise<void> {
   if (exceeding.length === 0) return
   const unfunded = within.filter(({ call }) => outcomes.has(call))
-  const uncounted = new Set(unfunded.flatMap((payout) => countersOf(payout).map(({ mapKey }) => mapKey)))
+  const uncounted = new Set(unfunded.flatMap((payout) => limitCounters(payout).map(({ mapKey }) => mapKey)))
   const known = await payoutsByKeys(
     tx,
     exceeding.map(({ payout }) => payout.call),
@@ -281,7 +298,7 @@ async function write(
   deps: PayoutsDeps,
   tx: Tx,
   accepted: readonly ControlledPayout[],
-  found: LookedUp,
+  found: BatchData,
   now: Date,
 ): Promise<readonly WrittenPayout[]> {
   if (accepted.length === 0) return []
@@ -346,7 +363,7 @@ function appendRequested(
   { eventOutbox }: PayoutsDeps,
   tx: Tx,
   rows: readonly store.PayoutRow[],
-  { customers }: LookedUp,
+  { customers }: BatchData,
   now: Date,
 ): void {
   eventOutbox.appendMany(
@@ -359,7 +376,7 @@ function appendRequested(
         `no customer ${customerId} for payout ${row.id}`,
       )
       const type = 'partner.customer.withdrawal.requested' as const
-      return [{ partnerId, type, occurredAt: now, data: withdrawal(row, customer) }]
+      return [{ partnerId, type, occurredAt: now, data: toWithdrawalData(row, customer) }]
     }),
   )
 }
@@ -368,7 +385,7 @@ function reserveFunds(
   { ledger }: PayoutsDeps,
   tx: Tx,
   written: readonly WrittenPayout[],
-  { balances }: LookedUp,
+  { balances }: BatchData,
 ): Promise<void> {
   const reserves = written.map(({ call, row }): Entry => {
     const { reserveId: id, reference, feeAmount } = row
@@ -468,8 +485,8 @@ function toPayout(
     transactionHash: null,
     feeAmount: payout.fee === 0n ? null : payout.fee,
     approvalExpiresAt: payout.approval?.expiresAt ?? null,
-    countedIn: writeCounted(payout.limits),
-    referenceAmount: writeReference(payout.reference),
+    countedIn: formatCounterNames(payout.limits),
+    referenceAmount: formatReference(payout.reference),
     settledBy: null,
     endedBy: null,
     createdAt: now,

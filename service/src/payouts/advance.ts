@@ -8,20 +8,20 @@ import { after, type Clock, type Minor, partnerKey, present, type RowKey } from 
 import type { EventOutbox, NewEvent } from '../events/index.ts'
 import type { FactQueue } from '../inbox/index.ts'
 import { type Entry, singleEntry, type Ledger } from '../ledger/index.ts'
-import { type TriggerOutcome, createEngine, type LifecycleMove } from '../lifecycle/index.ts'
+import { type TriggerOutcome, createEngine, type PaymentTransition } from '../lifecycle/index.ts'
 import type { Database, Tx } from '../postgres/index.ts'
 import type { Customers, Payer } from '../parties/customers/index.ts'
-import { countApprovals, giveBackLimits } from './controls/index.ts'
+import { countApprovals, releaseLimits } from './controls/index.ts'
 import type { StepCause, NewTransaction, TransactionMove, Transactions } from '../transactions/index.ts'
-import { failedWithdrawal, withdrawal } from './events.ts'
+import { toFailedWithdrawalData, toWithdrawalData } from './events.ts'
 import {
   actorOf,
   type BankReport,
   type PayoutFailure,
-  holds,
+  isStillValid,
   type InstructionPayouts,
-  isForeign,
-  kindOf,
+  isForeignReport,
+  transitionKind,
   leaseMs,
   type PayoutEvent,
   payoutIdOf,
@@ -37,15 +37,15 @@ import type { Screening } from '../screening/index.ts'
 import type { Beneficiaries } from '../parties/beneficiaries/index.ts'
 import type { Monitoring } from '../monitoring/index.ts'
 
-export function createAdvance(deps: PayoutLifeDeps) {
+export function createPayoutEngine(deps: PayoutLifeDeps) {
   const apply = createEngine({
     clock: deps.clock,
     lifecycle: payoutLifecycle,
     lock: store.lockPayouts,
     actorOf,
-    kindOf,
-    isForeign: (payout, trigger) => 'report' in trigger && isForeign(payout, trigger),
-    holds,
+    kindOf: transitionKind,
+    isForeign: (payout, trigger) => 'report' in trigger && isForeignReport(payout, trigger),
+    holds: isStillValid,
     findRefused: (tx, moves, now) => refusedApprovals(deps, tx, moves, now),
     write: (tx, moves, now) => write(deps, tx, moves, now),
   })
@@ -132,7 +132,7 @@ async function write(deps: PayoutLifeDeps, tx: Tx, moves: readonly PayoutMove[],
     const caused = { ...cause, ...recallCause(recalls, payout) }
     for (const step of move.steps) await transactions.addStepAfterEnd(tx, { partnerId, id }, step, caused)
   }
-  await giveBackLimits(
+  await releaseLimits(
     tx,
     written.flatMap(({ payout, move }) => (move.ledger === 'release' ? [payout] : [])),
   )
@@ -316,9 +316,9 @@ function eventOf(
   now: Date,
 ): WithdrawalEvent {
   const origin = { partnerId: payout.partnerId, occurredAt: now }
-  const data = withdrawal(payout, payer)
+  const data = toWithdrawalData(payout, payer)
   return type === 'partner.customer.withdrawal.failed'
-    ? { ...origin, type, data: failedWithdrawal(data, failure?.details ?? null) }
+    ? { ...origin, type, data: toFailedWithdrawalData(data, failure?.details ?? null) }
     : { ...origin, type, data }
 }
 
@@ -401,7 +401,7 @@ export type PayoutLifeDeps = {
   readonly monitoring: Pick<Monitoring, 'findHolds'>
   readonly cases: Pick<Cases, 'byId' | 'record' | 'release'>
   /** Reports whether a person or an API key of the partner may create and approve payouts now. */
-  readonly mayPay: MayPay
+  readonly mayPay: PayoutPermissionCheck
   readonly rates: Pick<Rates, 'converter'>
   readonly recalls: RecallReturns
   readonly checkoutRefunds: RefundEvents
@@ -409,7 +409,7 @@ export type PayoutLifeDeps = {
   readonly attemptsMax: number
 }
 
-export type MayPay = (tx: Tx, partnerId: string, id: string) => Promise<boolean>
+export type PayoutPermissionCheck = (tx: Tx, partnerId: string, id: string) => Promise<boolean>
 
 /** Recalls that return the money of payouts. Implemented by `payouts/recalls`, a module above this one. */
 export type RecallReturns = {
@@ -436,7 +436,7 @@ type RecallSettlement = {
 // Checks approvals against the daily maximum of each approver, and gives back the amounts of payouts that end without a
 // settlement.
 
-type PayoutMove = LifecycleMove<store.PayoutRow, PayoutTrigger, PayoutEvent>
+type PayoutMove = PaymentTransition<store.PayoutRow, PayoutTrigger, PayoutEvent>
 
 /** Reports whether a payout that a second person has approved ends without a settlement. */
 const endsUnsettled = ({ row, transition }: PayoutMove) =>

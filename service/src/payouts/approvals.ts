@@ -278,7 +278,7 @@ export function createBulkApprovals(deps: Deps): BulkApprovals {
   return {
     waitingOfBulk: (partnerId, bulkId) => readWaiting(deps, partnerId, bulkId),
     bulksThatWait: async (partnerId) =>
-      (await store.bulksThatWait(db, partnerId, bulksShownMax)).map(({ bulkId }) => bulkId),
+      (await store.bulksAwaitingApproval(db, partnerId, bulksShownMax)).map(({ bulkId }) => bulkId),
     snapshotOfBulk: async (caller, bulkId, asked) => {
       const waiting = await waitingFor(caller, bulkId)
       await requireOtherMakers(caller, waiting)
@@ -467,20 +467,20 @@ export type WaitingApprovals = (
 export const createWaitingApprovals =
   ({ db }: { readonly db: Database }): WaitingApprovals =>
   async (partnerId, page) => {
-    const keys = await store.waitingKeys(db, partnerId, page)
+    const keys = await store.keysAwaitingApproval(db, partnerId, page)
     const idsOf = (isBulk: boolean) => keys.filter((key) => key.isBulk === isBulk).map(({ id }) => id)
-    const found = await waitingAmong(db, partnerId, { payoutIds: idsOf(false), bulkIds: idsOf(true) })
+    const found = await findPendingApprovals(db, partnerId, { payoutIds: idsOf(false), bulkIds: idsOf(true) })
     // Omits payouts that were decided between the two statements.
     return keys.flatMap(({ id }) => found.get(id) ?? [])
   }
 
 /** Finds which of these payouts and bulks wait, by id. */
-export async function waitingAmong(
+export async function findPendingApprovals(
   tx: Tx,
   partnerId: string,
   { payoutIds, bulkIds }: { readonly payoutIds: readonly string[]; readonly bulkIds: readonly string[] },
 ): Promise<ReadonlyMap<string, WaitingApproval>> {
-  const alone = await store.waitingPayoutsAlone(tx, partnerId, payoutIds)
+  const alone = await store.singlePayoutsAwaitingApproval(tx, partnerId, payoutIds)
   const bulks = toBulks(await store.waitingBulkSums(tx, partnerId, bulkIds))
   return new Map<string, WaitingApproval>([
     ...alone.map((row): [string, WaitingApproval] => {

@@ -15,7 +15,7 @@ import type { Rates } from '../rates/index.ts'
 import type { Transactions } from '../transactions/index.ts'
 import type { Wallets } from '../chains/wallets/index.ts'
 import type { PayoutLife } from './life.ts'
-import type { MayPay } from './advance.ts'
+import type { PayoutPermissionCheck } from './advance.ts'
 
 /** Standing order with its next payout. */
 export type ScheduledPayoutRow = {
@@ -35,7 +35,7 @@ export type PayoutsDeps = {
   readonly access: Pick<Access, 'issuerOf'>
   readonly clock: Clock
   /** Reports whether a person or an API key of the partner may create and approve payouts now. */
-  readonly mayPay: MayPay
+  readonly mayPay: PayoutPermissionCheck
   readonly cursors: Cursors
   readonly ledger: Ledger
   readonly eventOutbox: EventOutbox

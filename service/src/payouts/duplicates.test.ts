@@ -12,7 +12,12 @@ import { sql } from '../postgres/index.ts'
 import type { PayoutCall } from './calls.ts'
 import { payoutsRoutes } from './routes.ts'
 import { erasePayouts } from './store.ts'
-import { normalReference, createFindDuplicates, type DuplicateCandidate, duplicatesAmong } from './duplicates.ts'
+import {
+  normaliseReference,
+  createDuplicateFinder,
+  type DuplicateCandidate,
+  findDuplicatesInList,
+} from './duplicates.ts'
 
 const account = 'DE89370400440532013000'
 const candidate = (fields: Partial<DuplicateCandidate> = {}): DuplicateCandidate => ({
@@ -33,7 +38,7 @@ test('references are compared without case, blanks and punctuation', () => {
     ['', null],
     [null, null],
   ]
-  for (const [reference, expected] of table) assert.equal(normalReference(reference), expected, String(reference))
+  for (const [reference, expected] of table) assert.equal(normaliseReference(reference), expected, String(reference))
 })
 
 test('a list marks candidates that repeat earlier ones, and compares only references if no days are set', () => {
@@ -46,8 +51,8 @@ test('a list marks candidates that repeat earlier ones, and compares only refere
     candidate({ reference: 'INV-2', account: 'NL91ABNA0417164300' }),
     candidate({ account: account.toLowerCase() }),
   ]
-  assert.deepEqual(duplicatesAmong(list, 0), [[], [0], [], [], [], [], []])
-  assert.deepEqual(duplicatesAmong(list, 14), [[], [0], [0, 1], [], [], [], [0, 1, 2]])
+  assert.deepEqual(findDuplicatesInList(list, 0), [[], [0], [], [], [], [], []])
+  assert.deepEqual(findDuplicatesInList(list, 14), [[], [0], [0, 1], [], [], [], [0, 1, 2]])
 })
 
 suite('earlier payouts', async () => {
@@ -107,7 +112,7 @@ suite('earlier payouts', async () => {
       const partner = await addPartner(service, 100_00n)
       const payout = await payOne(partner, earlier)
       const later = new Date(clock.now().getTime() + daysLater * dayMs)
-      const [found] = await createFindDuplicates({ duplicateDays: days, scheduledPayouts: async () => [] })(
+      const [found] = await createDuplicateFinder({ duplicateDays: days, scheduledPayouts: async () => [] })(
         db,
         partner.partnerId,
         [candidate(asked)],

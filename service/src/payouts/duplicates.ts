@@ -40,7 +40,7 @@ export type PossibleDuplicates = {
   /** Standing orders (at most `earlierMax`): those with the same reference first, then the next due. */
   readonly scheduled: readonly ScheduledPayout[]
 }
-export type ListDuplicates = PossibleDuplicates & {
+export type DuplicatesInList = PossibleDuplicates & {
   /** Positions of earlier candidates of the list that it may repeat, at most `earlierMax`. */
   readonly positions: readonly number[]
 }
@@ -49,23 +49,23 @@ export type ListDuplicates = PossibleDuplicates & {
  * Finds the duplicates of each candidate, in order. Needs one statement for payouts and at most two for orders. `at`:
  * the time at which the candidates are paid.
  */
-export type FindDuplicates = (
+export type DuplicateFinder = (
   tx: Tx,
   partnerId: string,
   candidates: readonly DuplicateCandidate[],
   at: Date,
-) => Promise<readonly ListDuplicates[]>
+) => Promise<readonly DuplicatesInList[]>
 
 /** People can review a few payments, not hundreds. */
 const earlierMax = 10
 /** Invoice numbers may repeat after a year: some companies restart at 1 every year. */
 const referenceDays = 365
 
-export const createFindDuplicates =
+export const createDuplicateFinder =
   ({
     duplicateDays: days,
     scheduledPayouts,
-  }: Pick<PayoutsDeps, 'duplicateDays' | 'scheduledPayouts'>): FindDuplicates =>
+  }: Pick<PayoutsDeps, 'duplicateDays' | 'scheduledPayouts'>): DuplicateFinder =>
   async (tx, partnerId, candidates, at) => {
     const since = days === 0 ? null : after(at, -days * dayMs)
     const rows = await earlierPayouts(
@@ -77,7 +77,7 @@ export const createFindDuplicates =
         account: account.toLowerCase(),
         amount,
         currency,
-        referenceKey: normalReference(reference) === null ? null : asciiReference(reference ?? ''),
+        referenceKey: normaliseReference(reference) === null ? null : asciiReference(reference ?? ''),
         operation: key?.operation ?? null,
         key: key?.idempotencyKey ?? null,
         orderKeys: orderKeyPrefix(key),
@@ -85,7 +85,7 @@ export const createFindDuplicates =
       { since, sinceByReference: after(at, -referenceDays * dayMs), rowsEach: earlierMax },
     )
     const byPosition = Map.groupBy(rows, ({ position }) => position)
-    const among = duplicatesAmong(candidates, days)
+    const among = findDuplicatesInList(candidates, days)
     const orders = Map.groupBy(
       candidates.length === 0 ? [] : await scheduledPayouts(tx, partnerId, candidates),
       ({ creditorAccount, ...order }) => paidKey({ ...order, account: creditorAccount }),
@@ -105,8 +105,8 @@ function duplicateReason(
   other: string | null,
   isRecent: boolean,
 ): EarlierPayout['because'] | undefined {
-  const compared = normalReference(reference)
-  if (compared !== null && compared === normalReference(other)) return 'reference'
+  const compared = normaliseReference(reference)
+  if (compared !== null && compared === normaliseReference(other)) return 'reference'
   return isRecent ? 'days' : undefined
 }
 
@@ -135,7 +135,7 @@ function scheduledDuplicates(
 }
 
 /** Returns the refusal possible_duplicate for a payment that may repeat another. Undefined: it repeats none. */
-export function refuseDuplicate({ earlier: [first], scheduled: [order] }: PossibleDuplicates): Refusal | undefined {
+export function duplicateRefusal({ earlier: [first], scheduled: [order] }: PossibleDuplicates): Refusal | undefined {
   const found = first === undefined ? order && orderText(order) : payoutText(first)
   if (found === undefined) return undefined
   return new Refusal(
@@ -153,7 +153,7 @@ const orderText = ({ id, reference, dueAt }: ScheduledPayout): string =>
   `the standing order ${id}${reference === null ? '' : ` (${reference})`}, which pays at ${dueAt.toISOString()}`
 
 /** Finds the earlier candidates that each candidate may repeat. */
-export function duplicatesAmong(
+export function findDuplicatesInList(
   candidates: readonly DuplicateCandidate[],
   days: number,
 ): readonly (readonly number[])[] {
@@ -183,7 +183,7 @@ const paidKey = ({ account, amount, currency }: Pick<DuplicateCandidate, 'accoun
  * Normalises a reference without case, blanks and punctuation: `INV-2026/7` and `inv 2026 7` are one invoice. Null:
  * nothing is left.
  */
-export function normalReference(reference: string | null): string | null {
+export function normaliseReference(reference: string | null): string | null {
   const text =
     reference
       ?.normalize('NFC')

@@ -2,7 +2,7 @@
  * Maps a payout to event `data`. A missing value is the empty string where the interface document requires a string.
  */
 import { ownJson, type PayeeAddress } from '@partner-payments/wire'
-import { writeAmount } from '../kernel/index.ts'
+import { toJsonAmount } from '../kernel/index.ts'
 import type { Payer } from '../parties/customers/index.ts'
 import { formatAddress } from '../rails/index.ts'
 import type { EventPayload } from '../events/index.ts'
@@ -10,17 +10,20 @@ import { unknownCountry } from './rules.ts'
 import type { PayoutRow } from './store.ts'
 
 /** Returns the amount that leaves the balance, which the transaction and all events of the payout show. */
-export function amountLeaving({ amount, currency, soldAmount, soldCurrency }: PayoutRow) {
-  if (soldAmount === null || soldCurrency === null) return { amount: writeAmount(amount, currency), currency }
-  return { amount: writeAmount(soldAmount, soldCurrency), currency: soldCurrency }
+export function outgoingAmount({ amount, currency, soldAmount, soldCurrency }: PayoutRow) {
+  if (soldAmount === null || soldCurrency === null) return { amount: toJsonAmount(amount, currency), currency }
+  return { amount: toJsonAmount(soldAmount, soldCurrency), currency: soldCurrency }
 }
 
 const addressLine = (text: string | null): string | null =>
   text === null ? null : formatAddress(ownJson<PayeeAddress>(text))
 
-export function withdrawal(payout: PayoutRow, customer: Payer): EventPayload<'partner.customer.withdrawal.requested'> {
+export function toWithdrawalData(
+  payout: PayoutRow,
+  customer: Payer,
+): EventPayload<'partner.customer.withdrawal.requested'> {
   return {
-    ...amountLeaving(payout),
+    ...outgoingAmount(payout),
     customFields: null,
     idempotencyKey: payout.idempotencyKey,
     reference: payout.reference,
@@ -41,6 +44,6 @@ export function withdrawal(payout: PayoutRow, customer: Payer): EventPayload<'pa
   }
 }
 
-type Withdrawal = ReturnType<typeof withdrawal>
+type Withdrawal = ReturnType<typeof toWithdrawalData>
 
-export const failedWithdrawal = (data: Withdrawal, errorDetails: string | null) => ({ ...data, errorDetails })
+export const toFailedWithdrawalData = (data: Withdrawal, errorDetails: string | null) => ({ ...data, errorDetails })

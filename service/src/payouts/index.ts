@@ -15,7 +15,7 @@ export type { BulkDecision, BulkAwaitingApproval, WaitingApproval } from './appr
 export { createPayoutAges, type PayoutAges } from './ages.ts'
 export type { Creditor, PayoutOutcome, PayoutCall } from './calls.ts'
 export type { PayoutsDeps } from './deps.ts'
-export type { JudgedBatch } from './judge-all.ts'
+export type { BatchPreview } from './judge-all.ts'
 export { approvalsJob, createPayoutLife, type PayoutLife } from './life.ts'
 export {
   payoutsDue,
@@ -24,10 +24,10 @@ export {
   type PayoutClaim,
   type PayoutRow,
   erasePayouts,
-  waitingPayouts,
+  unstartedPayoutIds,
 } from './store.ts'
-export { normalReference, type PossibleDuplicates } from './duplicates.ts'
-export { amountLeaving } from './events.ts'
+export { normaliseReference, type PossibleDuplicates } from './duplicates.ts'
+export { outgoingAmount } from './events.ts'
 export {
   instructionOf,
   payoutOfInstruction,
@@ -39,7 +39,7 @@ export {
 } from './service.ts'
 
 export type { RefundEvents, RecallReturns } from './advance.ts'
-export { findOwnIbans, type LookedUp } from './look-up.ts'
+export { findOwnIbans, type BatchData } from './look-up.ts'
 export { payoutsRoutes, toPayoutRecord } from './routes.ts'
 export {
   endToEndIdSent,
@@ -47,10 +47,10 @@ export {
   instructionIdOf,
   type PayoutStatus,
   toProblem,
-  requirePaidBy,
+  requireSupportedCurrency,
   retryDelayAfter,
 } from './rules.ts'
 export { screenedParties, subjectOfPayout } from './screen.ts'
 export { payoutsOfHit } from './store-held.ts'
 
-export { toJudgedPayout, validate } from './validate.ts'
+export { toValidationInput, validatePayout } from './validate.ts'

@@ -1,14 +1,14 @@
 /** Dry run of many payouts: checks them in order like a batch of acceptance, and writes nothing. */
 import { Refusal, catchRefusal } from '../kernel/api/index.ts'
 import type { Currency, Minor } from '../kernel/index.ts'
-import { availableIn, fitsRead, createFundsCheck } from '../ledger/index.ts'
+import { getAvailableBalance, checkReadBalances, createFundsCheck } from '../ledger/index.ts'
 import type { Payee } from '../parties/beneficiaries/index.ts'
 import { entryRequest } from './accept.ts'
 import { instructionAddress, beneficiaryMapKey, type PayoutCall } from './calls.ts'
-import { refuseCoolingOff, withControls, judgeLimits } from './controls/index.ts'
+import { refuseCoolingOff, addRequirements, checkLimits } from './controls/index.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { createLookUp } from './look-up.ts'
-import { type ControlledPayout, executionDayAt, toJudgedPayout, validate } from './validate.ts'
+import { type ControlledPayout, executionDayAt, toValidationInput, validatePayout } from './validate.ts'
 
 /** Call with its refusal, or with the consequences of accepting it. */
 export type JudgedCall = {
@@ -21,7 +21,7 @@ export type JudgedCall = {
   readonly unreachable: string | undefined
 }
 
-export type JudgedBatch = {
+export type BatchPreview = {
   /** Results in the order of the calls. */
   readonly calls: readonly JudgedCall[]
   /** Money that the calls without a refusal take with their fees, and the available money, by currency. */
@@ -36,9 +36,9 @@ export type JudgedBatch = {
 }
 
 /** `unsaved`: payees that do not exist yet. Calls refer to them by the ids given here. */
-export type JudgeAll = (calls: readonly PayoutCall[], unsaved: readonly Payee[]) => Promise<JudgedBatch>
+export type BatchPreviewer = (calls: readonly PayoutCall[], unsaved: readonly Payee[]) => Promise<BatchPreview>
 
-export function createJudgeAll(deps: PayoutsDeps): JudgeAll {
+export function createBatchPreviewer(deps: PayoutsDeps): BatchPreviewer {
   const lookUp = createLookUp(deps, createFundsCheck(deps.ledger))
   return async (calls, unsaved) => {
     if (calls.length === 0) return { calls: [], funds: [] }
@@ -52,24 +52,26 @@ export function createJudgeAll(deps: PayoutsDeps): JudgeAll {
     const day = executionDayAt(deps, now)
     const refusals = new Map<PayoutCall, Refusal>()
     const valid = calls.flatMap((call) => {
-      const outcome = catchRefusal(() => validate(toJudgedPayout(call, chooseConnector, found, day)))
+      const outcome = catchRefusal(() => validatePayout(toValidationInput(call, chooseConnector, found, day)))
       if (outcome instanceof Refusal) refusals.set(call, outcome)
       return outcome instanceof Refusal ? [] : [outcome]
     })
-    const cooled = withControls(valid, found.controls, now).filter(({ call, coolingOff }) => {
+    const cooled = addRequirements(valid, found.controls, now).filter(({ call, coolingOff }) => {
       if (coolingOff) refusals.set(call, refuseCoolingOff(coolingOff))
       return !coolingOff
     })
-    const { within, exceeding } = judgeLimits(cooled, found.controls.used)
+    const { within, exceeding } = checkLimits(cooled, found.controls.used)
     for (const { payout, refusal } of exceeding) refusals.set(payout.call, refusal)
     const accepted = new Map(within.map((payout) => [payout.call, payout]))
     const { accounts } = found.balances
     const funds = [...Map.groupBy(within, ({ call }) => call.currency)].map(([currency, payouts]) => {
       const needed = payouts.reduce((sum, { call, fee }) => sum + call.amount + fee, 0n)
       const fees = payouts.reduce((sum, { fee }) => sum + fee, 0n)
-      const fit = fitsRead(accounts, { transfers: payouts.flatMap((payout) => entryRequest(payout).transfers) })
+      const fit = checkReadBalances(accounts, {
+        transfers: payouts.flatMap((payout) => entryRequest(payout).transfers),
+      })
       const [first] = payouts
-      const available = first === undefined ? 0n : availableIn(accounts, first.call.caller.partnerId, currency)
+      const available = first === undefined ? 0n : getAvailableBalance(accounts, first.call.caller.partnerId, currency)
       return { currency, needed, fees, available, covers: fit === true }
     })
     return { funds, calls: calls.map((call) => judgedCall(deps, call, refusals.get(call), accepted.get(call), now)) }

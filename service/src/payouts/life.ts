@@ -14,11 +14,11 @@
 import type { TimelineStep } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
 import { after, assert, newId, nilId, partnerKey, present, type RowKey } from '../kernel/index.ts'
-import { balanceStateIn } from '../ledger/index.ts'
+import { getBalanceState } from '../ledger/index.ts'
 import { type AppliedOutcome, applyInBatches } from '../lifecycle/index.ts'
-import { byShard, type Tx } from '../postgres/index.ts'
+import { groupByShard, type Tx } from '../postgres/index.ts'
 import { type Acknowledgement, internalConnectorId, type PayeeResult } from '../rails/index.ts'
-import { createAdvance, type PayoutLifeDeps } from './advance.ts'
+import { createPayoutEngine, type PayoutLifeDeps } from './advance.ts'
 import {
   type BankReport,
   type PayoutFailure,
@@ -27,7 +27,13 @@ import {
   type Person,
   readInstructions,
 } from './lifecycle.ts'
-import { createScreen, free, postponeHeldPayout, type ScreenedClaims, type AdvancePayout } from './screen.ts'
+import {
+  createScreen,
+  selectUnheldPayouts,
+  postponeHeldPayout,
+  type ScreenedClaims,
+  type AdvancePayout,
+} from './screen.ts'
 import * as store from './store.ts'
 import { expiredApprovals } from './store-approvals.ts'
 import { partnersWithHeld } from './store-held.ts'
@@ -156,7 +162,7 @@ export type PayoutLife = {
 type ReportedPayout = { readonly partnerId: string; readonly instructionId: string; readonly report: BankReport }
 
 export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
-  const apply = createAdvance(deps)
+  const apply = createPayoutEngine(deps)
   const advance = applyInBatches({ db: deps.db, read: readInstructions, work: apply })
   const claiming = createClaiming(deps)
   const screen = createScreen(deps, advance)
@@ -165,7 +171,7 @@ export function createPayoutLife(deps: PayoutLifeDeps): PayoutLife {
     ...claiming,
     screen,
     withAddresses: (attempts) => withAddresses(deps, attempts),
-    free: (due) => free(deps, due),
+    free: (due) => selectUnheldPayouts(deps, due),
     screenHeld: async (connector, payoutsMax) => {
       const partners = await partnersWithHeld(deps.db, connector, deps.clock.now(), payoutsMax)
       const partnerIds = partners.map(({ partnerId }) => partnerId)
@@ -201,7 +207,7 @@ async function withAddresses(
       ? [{ partnerId, id: beneficiaryId }]
       : [],
   )
-  const found = await Promise.all(byShard(db, keys).map((group) => beneficiaries.payeesByIds(db, group)))
+  const found = await Promise.all(groupByShard(db, keys).map((group) => beneficiaries.payeesByIds(db, group)))
   const payees = new Map(found.flatMap((group) => [...group]))
   const completed = attempts.map((attempt) => {
     const { partnerId, beneficiaryId, creditorAddressJson, rail } = attempt
@@ -380,11 +386,11 @@ async function isForClosedBalance(
   if (money === undefined) return false
   const { currency } = money
   const accounts = await ledger.accountsOf(tx, [{ partnerId, currency, debit: 'suspense', credit: 'balance' }])
-  return balanceStateIn(accounts, partnerId, currency) === 'Closed'
+  return getBalanceState(accounts, partnerId, currency) === 'Closed'
 }
 
 const createMatched =
-  (deps: PayoutLifeDeps, apply: ReturnType<typeof createAdvance>): PayoutLife['matched'] =>
+  (deps: PayoutLifeDeps, apply: ReturnType<typeof createPayoutEngine>): PayoutLife['matched'] =>
   async (tx, { partnerId, payoutId: instructionId, report, returned }) => {
     if (returned !== undefined && (await isForClosedBalance(deps, tx, partnerId, report))) return 'contradiction'
     const named = { partnerId, instructionId, report }
@@ -399,7 +405,7 @@ const createMatched =
   }
 
 const createEndByStatement =
-  (apply: ReturnType<typeof createAdvance>): PayoutLife['endByStatement'] =>
+  (apply: ReturnType<typeof createPayoutEngine>): PayoutLife['endByStatement'] =>
   async (tx, { partnerId, id, end }) => {
     const [payout] = await store.lockPayouts(tx, [{ partnerId, id }])
     const { status, rail, connector } = present(payout, `no payout ${id}`)

@@ -290,7 +290,7 @@ export function actorOf(trigger: PayoutTrigger): Actor {
  * Reports whether a trigger is still valid under the lock: the lease is not lost, the report is not a repetition, and
  * the approval is not too late.
  */
-export function holds(payout: store.PayoutRow, trigger: PayoutTrigger, now: Date): boolean {
+export function isStillValid(payout: store.PayoutRow, trigger: PayoutTrigger, now: Date): boolean {
   const { leaseId, approvalExpiresAt } = payout
   // Every other worker, decision and command that claims or postpones the payout changes its due time.
   if (trigger.kind === 'attempt' && trigger.dueAt !== undefined)
@@ -310,7 +310,7 @@ type ReportOfPayout = PayoutTrigger & ReportTrigger
 const reportedBy = ({ settledBy, endedBy }: store.PayoutRow, { kind }: ReportOfPayout): string | null =>
   kind === 'settled' ? settledBy : endedBy
 
-export function kindOf({ amount }: store.PayoutRow, trigger: PayoutTrigger) {
+export function transitionKind({ amount }: store.PayoutRow, trigger: PayoutTrigger) {
   const more = 'report' in trigger ? (trigger.report.money?.amount ?? amount) - amount : 0n
   if (trigger.kind === 'settled') return more === 0n ? trigger.kind : 'settled-otherwise'
   return trigger.kind === 'returned' && more < 0n ? 'returned-in-part' : trigger.kind
@@ -320,7 +320,7 @@ export function kindOf({ amount }: store.PayoutRow, trigger: PayoutTrigger) {
  * Reports whether a report does not belong to its payout: another bank carries the payout; the currency differs; the
  * report names no money; or another notification has already reported the same, so that this money moved in addition.
  */
-export function isForeign(payout: store.PayoutRow, trigger: ReportOfPayout): boolean {
+export function isForeignReport(payout: store.PayoutRow, trigger: ReportOfPayout): boolean {
   const { connector, money } = trigger.report
   if (connector !== payout.connector) return true
   return (

@@ -1,6 +1,6 @@
 /** Reads all data that a batch of payouts needs, before its transaction and without a lock. */
 import { isFiat, partnerKey, type RowKey } from '../kernel/index.ts'
-import type { BalancesRead, FundsCheck } from '../ledger/index.ts'
+import type { BalancesSnapshot, FundsCheck } from '../ledger/index.ts'
 import type { Tx } from '../postgres/index.ts'
 import { internalConnectorId, type PayerData } from '../rails/index.ts'
 import type { Payee } from '../parties/beneficiaries/index.ts'
@@ -12,7 +12,7 @@ import {
   feeMovement,
   isCharged,
   readControls,
-  readEarly,
+  prefetchControls,
 } from './controls/index.ts'
 import type { CountryRules } from '../screening/index.ts'
 import type { TakenReferences } from '../transactions/index.ts'
@@ -24,12 +24,12 @@ import * as store from './store.ts'
  * Data read before the transaction. If another transaction changes them, the write violates a constraint and the batch
  * runs again.
  */
-export type LookedUp = {
+export type BatchData = {
   /** Payouts of the batch's idempotency keys. */
   readonly payouts: ReadonlyMap<string, store.PayoutRow>
   readonly beneficiaries: ReadonlyMap<string, Payee>
   readonly customers: ReadonlyMap<string, Payer>
-  readonly balances: BalancesRead
+  readonly balances: BalancesSnapshot
   readonly references: TakenReferences
   readonly controls: BatchControls
   readonly countryRules: CountryRules
@@ -61,7 +61,7 @@ export function createLookUp(deps: PayoutsDeps, funds: FundsCheck) {
     tx: Tx,
     calls: readonly PayoutCall[],
     unsaved: ReadonlyMap<string, Payee> = new Map(),
-  ): Promise<LookedUp> => {
+  ): Promise<BatchData> => {
     const mark = funds.markRead()
     const now = clock.now()
     /** Returns the cached customer of a payee. Undefined: not known yet. */
@@ -84,7 +84,7 @@ export function createLookUp(deps: PayoutsDeps, funds: FundsCheck) {
         tx,
         calls.flatMap((call) => findCustomer(call, (key) => customerIds.get(key))),
       ),
-      readEarly(tx, rules, calls, cachedCustomerIdOf, now),
+      prefetchControls(tx, rules, calls, cachedCustomerIdOf, now),
       screening.countries.recent(tx),
     ])
     remember(saved)

@@ -2,34 +2,34 @@
 import type { payouts as wire } from '@partner-payments/wire'
 import { Refusal, catchRefusal } from '../kernel/api/index.ts'
 import { type Currency, type Minor, present } from '../kernel/index.ts'
-import { fitsRead, createFundsCheck, isSegregated } from '../ledger/index.ts'
+import { checkReadBalances, createFundsCheck, isSegregated } from '../ledger/index.ts'
 import { replayRow } from '../postgres/index.ts'
 import type { Forecast } from '../rails/index.ts'
 import {
-  refuseExceeded,
+  limitRefusal,
   remainingAmount,
   payeeMismatches,
   refuseCoolingOff,
   resetsAt,
   type UsedAmounts,
-  withControls,
+  addRequirements,
   withDayApproval,
 } from './controls/index.ts'
 import type { Hold } from '../transactions/index.ts'
 import { toDuplicateCandidate, refuseUncovered, entryRequest } from './accept.ts'
 import { instructionAddress, callMapKey, type PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
-import { createFindDuplicates, refuseDuplicate, type PossibleDuplicates } from './duplicates.ts'
-import { createLookUp, type LookedUp } from './look-up.ts'
+import { createDuplicateFinder, duplicateRefusal, type PossibleDuplicates } from './duplicates.ts'
+import { createLookUp, type BatchData } from './look-up.ts'
 import {
   type ControlledPayout,
   executionDayAt,
-  type JudgedPayout,
-  toJudgedPayout,
-  type Judgement,
+  type ValidationInput,
+  toValidationInput,
+  type RuleResult,
   payerFieldsMissing,
   payoutRules,
-  validate,
+  validatePayout,
 } from './validate.ts'
 
 export type RuleAmount = {
@@ -68,7 +68,7 @@ const holdsOfRules: Readonly<Record<string, Hold['kind']>> = {
   customer: 'customerGate',
   account: 'accountBlocked',
 }
-export function toVerdict(rule: string, judgement: Judgement): Verdict {
+export function toVerdict(rule: string, judgement: RuleResult): Verdict {
   if (!(judgement instanceof Refusal)) return { rule, verdict: judgement }
   const failed = {
     verdict: 'failed',
@@ -80,7 +80,7 @@ export function toVerdict(rule: string, judgement: Judgement): Verdict {
 }
 
 /** Creates the verdict of a rule. A rule that takes effect later does not fail yet, and states its date. */
-function ruleVerdict({ name, judge, coming }: (typeof payoutRules)[number], judged: JudgedPayout): Verdict {
+function ruleVerdict({ name, judge, coming }: (typeof payoutRules)[number], judged: ValidationInput): Verdict {
   const verdict = toVerdict(name, judge(judged))
   const detail = verdict.verdict === 'passed' ? coming?.(judged) : undefined
   return detail === undefined ? verdict : { ...verdict, detail }
@@ -92,14 +92,14 @@ function ruleVerdict({ name, judge, coming }: (typeof payoutRules)[number], judg
  */
 export function createPreview(deps: PayoutsDeps) {
   const lookUp = createLookUp(deps, createFundsCheck(deps.ledger))
-  const duplicatesOf = createFindDuplicates(deps)
+  const duplicatesOf = createDuplicateFinder(deps)
   return async (call: PayoutCall, paidAt?: Date): Promise<Preview> => {
     const { db, clock, chooseConnector, connectorOf } = deps
     const now = clock.now()
     const found = await lookUp(db, [call])
-    const judged = toJudgedPayout(call, chooseConnector, found, executionDayAt(deps, now))
+    const judged = toValidationInput(call, chooseConnector, found, executionDayAt(deps, now))
     const ofRequest = [keyVerdict(call, found), ...payoutRules.map((rule) => ruleVerdict(rule, judged))]
-    const valid = catchRefusal(() => validate(judged))
+    const valid = catchRefusal(() => validatePayout(judged))
     if (valid instanceof Refusal) {
       const verdicts = [
         ...ofRequest,
@@ -108,7 +108,7 @@ export function createPreview(deps: PayoutsDeps) {
       return { call, verdicts, payout: undefined, forecast: undefined }
     }
     const controlled = present(
-      withControls([valid], found.controls, now)[0],
+      addRequirements([valid], found.controls, now)[0],
       `no controls for a payout of partner ${call.caller.partnerId}`,
     )
     const payout = withDayApproval(controlled, found.controls.used)
@@ -119,7 +119,7 @@ export function createPreview(deps: PayoutsDeps) {
     const { account: creditorAccount, bic: creditorBic } = creditor
     const instructed = { amount, currency, creditorAccount, creditorBic, ...instructionAddress(creditor) }
     const forecast = connectorOf(connector)?.forecast(instructed, now)
-    const fit = fitsRead(found.balances.accounts, entryRequest(payout))
+    const fit = checkReadBalances(found.balances.accounts, entryRequest(payout))
     const [repeated] = await duplicatesOf(db, call.caller.partnerId, [toDuplicateCandidate(valid)], paidAt ?? now)
     const duplicate = duplicateVerdict(call, present(repeated, 'no duplicate check for a preview'))
     const last = [reachVerdict(forecast), payeeCheckVerdict(payout)]
@@ -159,7 +159,7 @@ async function payerDataText(
 }
 
 /** Checks the idempotency key. The key of an earlier identical request returns that payout again. */
-function keyVerdict(call: PayoutCall, { payouts }: LookedUp): Verdict {
+function keyVerdict(call: PayoutCall, { payouts }: BatchData): Verdict {
   const rule = 'idempotencyKey'
   const key = callMapKey(call)
   if (key === undefined) return notApplicable(rule)
@@ -177,7 +177,7 @@ function keyVerdict(call: PayoutCall, { payouts }: LookedUp): Verdict {
 /** Checks for possible duplicates. They are only a warning, unless the request refuses duplicates. */
 function duplicateVerdict({ refusesDuplicates }: PayoutCall, repeated: PossibleDuplicates): Verdict {
   const rule = 'duplicate'
-  const refusal = refuseDuplicate(repeated)
+  const refusal = duplicateRefusal(repeated)
   if (refusal === undefined) return { rule, verdict: 'passed' }
   const { code, detail } = refusal
   return { rule, verdict: refusesDuplicates === true ? 'failed' : 'warning', code, detail, repeated }
@@ -188,7 +188,7 @@ function limitVerdicts(payout: ControlledPayout, used: UsedAmounts): readonly Ve
   const limits = payout.limits.filter(({ otherwise }) => otherwise === undefined)
   if (limits.length === 0) return [notApplicable('limits')]
   return limits.map((limit) => {
-    const refusal = refuseExceeded(limit, used)
+    const refusal = limitRefusal(limit, used)
     const verdict = toVerdict(`limit.${limit.name}`, refusal ?? 'passed')
     if (refusal === undefined) return verdict
     const { counter, side } = limit

@@ -1,11 +1,11 @@
 /** Maps API operations to module operations and response shapes. */
 import { rawNumber, type ResponseOf } from '@partner-payments/wire'
 import { type OperationAnswer, type Caller, type Handlers, writeSums } from '../kernel/api/index.ts'
-import { writeAmount } from '../kernel/index.ts'
+import { toJsonAmount } from '../kernel/index.ts'
 import type { Forecast } from '../rails/index.ts'
 import { toVerification } from '../parties/beneficiaries/index.ts'
 import type { ReferenceAmount } from '../rates/index.ts'
-import { readReference, sidesOfCall } from './controls/index.ts'
+import { parseReference, controlledAmountsOfCall } from './controls/index.ts'
 import { explainHold } from '../transactions/index.ts'
 import type { PossibleDuplicates } from './duplicates.ts'
 import type { Preview, RuleAmount } from './preview.ts'
@@ -36,7 +36,7 @@ export function payoutsRoutes(payouts: Payouts) {
     previewFxPayout: async ({ caller, body, ip }) => {
       const preview = await payouts.previewFx(caller, body, ip)
       const { id: quoteId, sellAmount, sellCurrency } = preview.quote
-      const sold = { sellAmount: writeAmount(sellAmount, sellCurrency), sellCurrency, quoteId }
+      const sold = { sellAmount: toJsonAmount(sellAmount, sellCurrency), sellCurrency, quoteId }
       return { body: { ...toPreview(preview), ...sold } }
     },
     getPayout: async ({ caller, params }) => toRecord(caller, await payouts.get(caller.partnerId, params.id)),
@@ -89,17 +89,17 @@ function toAnswer(
 const writeSold = ({ soldAmount, soldCurrency, quoteId }: PayoutRow) =>
   soldAmount === null || soldCurrency === null || quoteId === null
     ? {}
-    : { sellAmount: writeAmount(soldAmount, soldCurrency), sellCurrency: soldCurrency, quoteId }
+    : { sellAmount: toJsonAmount(soldAmount, soldCurrency), sellCurrency: soldCurrency, quoteId }
 
 const writeReferenceAmount = (reference: ReferenceAmount | null | undefined) => {
   if (!reference) return {}
   const { amount, currency, rate, rateOn } = reference
-  return { referenceAmount: { amount: writeAmount(amount, currency), currency, rate: rawNumber(rate), rateOn } }
+  return { referenceAmount: { amount: toJsonAmount(amount, currency), currency, rate: rawNumber(rate), rateOn } }
 }
 
 function toDocumentedPayout(payout: PayoutRow) {
   return {
-    amount: writeAmount(payout.amount, payout.currency),
+    amount: toJsonAmount(payout.amount, payout.currency),
     beneficiaryAccount: payout.creditorAccount,
     beneficiaryName: payout.creditorName,
     currency: payout.currency,
@@ -117,8 +117,8 @@ export function toPayoutRecord(payout: PayoutRow, decision: ApprovalRecord | und
     ...(payout.remittance === null ? {} : { userReference: payout.remittance }),
     ...(payout.feeAmount === null
       ? {}
-      : { fee: writeAmount(payout.feeAmount, payout.soldCurrency ?? payout.currency) }),
-    ...writeReferenceAmount(readReference(payout.referenceAmount)),
+      : { fee: toJsonAmount(payout.feeAmount, payout.soldCurrency ?? payout.currency) }),
+    ...writeReferenceAmount(parseReference(payout.referenceAmount)),
     endToEndId: endToEndIdSent(payout),
     rail: payout.rail,
     createdAt: payout.createdAt.toISOString(),
@@ -146,17 +146,17 @@ const toApproval = ({ decision, decidedBy, decidedName, decidedAt, reason, payee
 function toPreview({ call, verdicts, payout, forecast }: Preview): ResponseOf<'previewFiatPayout'> {
   const { amount, currency } = call
   const fee = payout?.fee ?? 0n
-  const [leaving] = sidesOfCall(call)
+  const [leaving] = controlledAmountsOfCall(call)
   return {
     // A payment that the bank would refuse is accepted, and fails afterwards.
     accepted: verdicts.every(({ rule, verdict }) => verdict !== 'failed' || rule === 'reach' || rule === 'payeeCheck'),
     ...(payout === undefined
       ? {}
       : { status: payout.approval === null ? ('Pending' as const) : ('PendingApproval' as const) }),
-    amount: writeAmount(amount, currency),
+    amount: toJsonAmount(amount, currency),
     currency,
-    fee: writeAmount(fee, leaving.currency),
-    total: writeAmount(leaving.amount + fee, leaving.currency),
+    fee: toJsonAmount(fee, leaving.currency),
+    total: toJsonAmount(leaving.amount + fee, leaving.currency),
     ...(payout === undefined ? {} : { rail: payout.rail, ...writeReferenceAmount(payout.reference) }),
     ...(forecast?.possible === true ? toRoute(forecast) : {}),
     rules: verdicts.map(({ hold, repeated, amounts, ...verdict }) => ({
@@ -173,14 +173,18 @@ const toPossibleDuplicates = ({ earlier, scheduled }: PossibleDuplicates) => ({
   scheduled: scheduled.map(({ reference, because, createdAt, dueAt, creditorName, ...order }) => ({
     ...{ standingOrderId: order.id, currency: order.currency, beneficiaryName: creditorName },
     ...(reference === null ? {} : { userReference: reference }),
-    amount: writeAmount(order.amount, order.currency),
+    amount: toJsonAmount(order.amount, order.currency),
     nextAttemptAt: dueAt.toISOString(),
     createdAt: createdAt.toISOString(),
     sameReference: because === 'reference',
   })),
 })
 
-const toAmount = ({ kind, amount, currency }: RuleAmount) => ({ kind, amount: writeAmount(amount, currency), currency })
+const toAmount = ({ kind, amount, currency }: RuleAmount) => ({
+  kind,
+  amount: toJsonAmount(amount, currency),
+  currency,
+})
 
 /** Omits empty lists. */
 const withoutEmpty = ({ data: earlier, scheduled }: ReturnType<typeof toPossibleDuplicates>) => ({
@@ -198,7 +202,7 @@ const toEarlier = ({
   ...payout,
   ...(remittance === null ? {} : { userReference: remittance }),
   beneficiaryName: creditorName,
-  amount: writeAmount(payout.amount, payout.currency),
+  amount: toJsonAmount(payout.amount, payout.currency),
   createdAt: createdAt.toISOString(),
   sameReference: because === 'reference',
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../kernel/api/index.ts'
-import { payoutFingerprint, requirePaidBy, retryDelayAfter } from './rules.ts'
+import { payoutFingerprint, requireSupportedCurrency, retryDelayAfter } from './rules.ts'
 import { checkSoundness } from '../../../test/lifecycle/soundness.ts'
 import type { Transition } from '../lifecycle/index.ts'
 import { payoutLifecycle } from './lifecycle.ts'
@@ -31,15 +31,15 @@ test('retry delays grow up to a maximum', () => {
 })
 
 test('an operation pays either fiat money or tokens', () => {
-  requirePaidBy('createFiatPayout', 'GBP')
-  requirePaidBy('createTokenPayout', 'EURC')
+  requireSupportedCurrency('createFiatPayout', 'GBP')
+  requireSupportedCurrency('createTokenPayout', 'EURC')
   for (const [operation, currency] of [
     ['createFiatPayout', 'USDC'],
     ['createFxPayout', 'EURC'],
     ['createTokenPayout', 'EUR'],
   ] as const)
     assert.throws(
-      () => requirePaidBy(operation, currency),
+      () => requireSupportedCurrency(operation, currency),
       (error) => error instanceof Refusal && error.code === 'currency_not_supported',
     )
 })

@@ -5,7 +5,7 @@ import { hash } from 'node:crypto'
 import type { PayeeAddress, payouts, TransactionType } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
 import { currencies, type Currency, isFiat, type Minor, minuteMs, secondMs } from '../kernel/index.ts'
-import { formatAddress, readDomestic } from '../rails/index.ts'
+import { formatAddress, parseDomesticAccount } from '../rails/index.ts'
 import type { Party } from '../transactions/index.ts'
 
 export type PayoutStatus = (typeof payouts.payoutStatuses)[number]
@@ -52,7 +52,7 @@ export const fxFingerprint = (request: {
 }): string => JSON.stringify([request.quoteId.toLowerCase(), request.beneficiaryId.toLowerCase(), request.reference])
 
 /** Checks that an operation supports a currency: tokens have their own operation. Refuses: currency_not_supported. */
-export function requirePaidBy(operation: PayoutOperation, currency: Currency, pointer = '/currency'): void {
+export function requireSupportedCurrency(operation: PayoutOperation, currency: Currency, pointer = '/currency'): void {
   const isPaid = (code: string) => isFiat(code) === (operation !== 'createTokenPayout')
   if (isPaid(currency)) return
   const message = `must be one of ${Object.keys(currencies).filter(isPaid).join(', ')}`
@@ -84,7 +84,7 @@ export function creditorParty(creditor: {
 }
 
 function bankAccountOf(text: string): Pick<Party, 'iban' | 'sortCode' | 'routingNumber' | 'accountNumber'> {
-  const domestic = readDomestic(text)
+  const domestic = parseDomesticAccount(text)
   if (domestic === undefined) return { iban: text }
   const { system: _system, ...account } = domestic
   return account

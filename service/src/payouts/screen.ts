@@ -6,12 +6,12 @@
 import type { NewCase } from '../cases/index.ts'
 import { after, secondMs } from '../kernel/index.ts'
 import type { AppliedOutcome } from '../lifecycle/index.ts'
-import { byShard, type Tx } from '../postgres/index.ts'
+import { groupByShard, type Tx } from '../postgres/index.ts'
 import {
   accountKey,
   countriesOfAccount,
-  craftRole,
-  type HeldParty,
+  payeeTextRole,
+  type ScreenedParty,
   type Hold,
   partnerParty,
   type ScreenedPayment,
@@ -29,7 +29,7 @@ const countriesOf = ({ creditorAccount: account, creditorBic: bic, creditorCount
   countriesOfAccount({ account, bic, country })
 
 /** Lists the parties of a payout: payee, customer and partner with their present names, and the account that is paid. */
-function namedParties(payout: store.PayoutRow): HeldParty[] {
+function namedParties(payout: store.PayoutRow): ScreenedParty[] {
   const { partnerId, beneficiaryId, customerId } = payout
   const countries = countriesOf(payout).map((one) => one.country)
   return [
@@ -41,7 +41,7 @@ function namedParties(payout: store.PayoutRow): HeldParty[] {
 }
 
 /** Lists the parties of a payout and the payout itself, whose texts and countries operators may decide about. */
-export const screenedParties = (payout: store.PayoutRow): readonly HeldParty[] => {
+export const screenedParties = (payout: store.PayoutRow): readonly ScreenedParty[] => {
   const { partnerId, id } = payout
   return [...namedParties(payout), { partnerId, kind: 'payout', id }]
 }
@@ -59,7 +59,7 @@ const textsOf = ({ remittance, partnerEndToEndId, creditorName, beneficiaryId }:
 export async function subjectOfPayout(tx: Tx, partnerId: string, id: string): Promise<Subject> {
   const payout = await store.payoutById(tx, partnerId, id)
   if (payout === undefined || !isPending(payout)) return { names: [], account: null, countries: [] }
-  const payee = payout.beneficiaryId === null ? [] : [{ role: craftRole, name: payout.creditorName }]
+  const payee = payout.beneficiaryId === null ? [] : [{ role: payeeTextRole, name: payout.creditorName }]
   const texts = [...textsOf(payout).flatMap((name) => (name === null ? [] : [{ role: 'text', name }])), ...payee]
   return { names: [], account: null, countries: payout.beneficiaryId === null ? countriesOf(payout) : [], texts }
 }
@@ -94,7 +94,10 @@ async function readHolds<Payout extends store.PayoutRow>(
  * Selects the payouts that no worker has begun, that were never held, and that neither screening nor monitoring holds
  * now.
  */
-export async function free(deps: PayoutLifeDeps, due: readonly store.DuePayout[]): Promise<readonly store.DuePayout[]> {
+export async function selectUnheldPayouts(
+  deps: PayoutLifeDeps,
+  due: readonly store.DuePayout[],
+): Promise<readonly store.DuePayout[]> {
   const screened = await readHolds(
     deps,
     due.filter((payout) => isPending(payout) && !payout.isHeld),
@@ -178,7 +181,7 @@ export async function postponeHeldPayout(
     const heldAt = hold === undefined || hold === 'unscreened' ? null : now
     return { partnerId, id, leaseId, dueAt: after(now, screeningWaitMs[hold ?? 'open']), heldAt }
   })
-  for (const group of byShard(db, rows))
+  for (const group of groupByShard(db, rows))
     await db.transaction(async (tx) => {
       const begun = await postponePayouts(tx, group)
       const moves = begun.map(({ partnerId, transactionId: id }) => ({ partnerId, id, steps: ['Screening'] as const }))

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { rawNumber } from '@partner-payments/wire'
-import { createMayPay } from '../people/users/index.ts'
+import { createPayoutRightCheck } from '../people/users/index.ts'
 import { createAcceptances } from '../fx/index.ts'
 import { addPartner, balanceOf, ip, pay, type TestPartner } from '../../../test/support/composition.ts'
 import { Refusal, Unreachable } from '../kernel/api/index.ts'
@@ -108,7 +108,7 @@ suite('operations', async () => {
     const payouts = createPayouts({
       ...deps,
       access: service.access,
-      mayPay: createMayPay(service.access, screening),
+      mayPay: createPayoutRightCheck(service.access, screening),
       quotes: createAcceptances(service),
       chooseConnector: () => undefined,
       ownIbans: service.accounts.ownIbans,

@@ -5,9 +5,9 @@ import {
   notFound,
   type OpenNonce,
   type Page,
-  readAmount,
-  readCurrency,
-  readTime,
+  parseAmount,
+  parseCurrency,
+  parseTime,
   Refusal,
   type Sums,
   sumRowsRead,
@@ -24,7 +24,7 @@ import {
   type Money,
 } from '../kernel/index.ts'
 import { createNonceBatcher } from '../access/index.ts'
-import { byShard, toRequestInProgress, replayRow, sqlState, sqlStateOf, type Tx } from '../postgres/index.ts'
+import { groupByShard, toRequestInProgress, replayRow, sqlState, sqlStateOf, type Tx } from '../postgres/index.ts'
 import { strictestHold } from '../screening/index.ts'
 import type { VerificationRow } from '../parties/beneficiaries/index.ts'
 import {
@@ -33,21 +33,21 @@ import {
   createApprovals,
   createBulkApprovals,
   createWaitingApprovals,
-  waitingAmong,
+  findPendingApprovals,
   type WaitingApprovals,
 } from './approvals.ts'
 import { type Acceptance, createAcceptance } from './accept.ts'
 import type { AcceptResult, Creditor, PayoutCall } from './calls.ts'
 import type { PayoutsDeps } from './deps.ts'
 import {
-  createFindDuplicates,
+  createDuplicateFinder,
   type DuplicateCandidate,
-  type FindDuplicates,
-  refuseDuplicate,
+  type DuplicateFinder,
+  duplicateRefusal,
   type PossibleDuplicates,
 } from './duplicates.ts'
 import { screenedParties } from './screen.ts'
-import { createJudgeAll, type JudgeAll } from './judge-all.ts'
+import { createBatchPreviewer, type BatchPreviewer } from './judge-all.ts'
 import { createPreview, type Preview, toVerdict } from './preview.ts'
 import { payoutFingerprint, fxFingerprint, instructionIdOf, isPayoutOperation, type PayoutStatus } from './rules.ts'
 import * as store from './store.ts'
@@ -91,11 +91,11 @@ export type Payouts = {
    */
   readonly preview: (caller: Caller, body: BodyOf<'previewFiatPayout'>, ip: string) => Promise<Preview>
   /** Checks many calls like one batch of acceptance, with as many statements. Writes nothing. */
-  readonly judgeAll: JudgeAll
+  readonly judgeAll: BatchPreviewer
   /** Checks a request as `createFx` would now. Refuses: not_found (quoteId). */
   readonly previewFx: (caller: Caller, body: BodyOf<'previewFxPayout'>, ip: string) => Promise<FxPreview>
   /** Finds earlier payouts and standing orders that payments may repeat, and payments of one list that may repeat each other. */
-  readonly duplicatesOf: FindDuplicates
+  readonly duplicatesOf: DuplicateFinder
   /**
    * Refuses a duplicate payment. Other requests that refuse duplicates wait until the transaction ends. `at`: when it
    * is paid. Refuses: possible_duplicate.
@@ -129,7 +129,7 @@ export type Payouts = {
   /** Lists what waits for an approval, newest first: single payouts, and each bulk as one. */
   readonly waitingApprovals: WaitingApprovals
   /** Finds which of these payouts and bulks wait for an approval, by id. */
-  readonly waitingAmong: typeof waitingAmong
+  readonly waitingAmong: typeof findPendingApprovals
   /** Finds payouts of a partner for the operator. */
   readonly find: FindPayouts
   readonly retry: RetryPayout
@@ -170,7 +170,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
   const { db, customers, beneficiaries } = deps
   const submit = createSubmit(deps)
   const preview = createPreview(deps)
-  const duplicatesOf = createFindDuplicates(deps)
+  const duplicatesOf = createDuplicateFinder(deps)
   const named: Payouts['named'] = async (tx, partnerId, name) => {
     const row =
       (isUuid(name) ? await store.payoutById(tx, partnerId, name) : undefined) ??
@@ -205,13 +205,13 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
       const paidAt = payOn === undefined ? undefined : new Date(`${payOn}T00:00:00Z`)
       return preview(toCall('createFiatPayout', caller, paid, ip, undefined), paidAt)
     },
-    judgeAll: createJudgeAll(deps),
+    judgeAll: createBatchPreviewer(deps),
     previewFx: createFxPreview(deps, preview),
     duplicatesOf,
     refuseRepeated: async (tx, partnerId, payment, at) => {
       await lockDuplicateTurns(tx, [partnerId])
       const [repeated] = await duplicatesOf(tx, partnerId, [payment], at)
-      const refusal = repeated && refuseDuplicate(repeated)
+      const refusal = repeated && duplicateRefusal(repeated)
       if (refusal !== undefined) throw refusal
     },
     possibleDuplicates: createPossibleDuplicates(db, get, duplicatesOf),
@@ -234,7 +234,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
       )
     },
     waitingApprovals: createWaitingApprovals(deps),
-    waitingAmong,
+    waitingAmong: findPendingApprovals,
     find: createFind(deps),
     retry: createRetry(deps),
     // A payout stores no reference to its verification.
@@ -251,7 +251,7 @@ export function createPayouts(deps: PayoutsDeps): Payouts {
 }
 
 const createPossibleDuplicates =
-  (db: Tx, get: Payouts['get'], duplicatesOf: FindDuplicates): Payouts['possibleDuplicates'] =>
+  (db: Tx, get: Payouts['get'], duplicatesOf: DuplicateFinder): Payouts['possibleDuplicates'] =>
   async (partnerId, idOrReference) => {
     const { id, operation, idempotencyKey, creditorAccount: account, ...payout } = await get(partnerId, idOrReference)
     // The customer was erased.
@@ -341,8 +341,8 @@ async function readFilter(
     currency: query.currency ?? null,
     reference,
     idempotencyKey: query.idempotencyKey ?? null,
-    createdFrom: query.createdFrom === undefined ? null : readTime(query.createdFrom),
-    createdTo: query.createdTo === undefined ? null : readTime(query.createdTo),
+    createdFrom: query.createdFrom === undefined ? null : parseTime(query.createdFrom),
+    createdTo: query.createdTo === undefined ? null : parseTime(query.createdTo),
   }
 }
 
@@ -353,8 +353,8 @@ function toCall(
   ip: string,
   nonce: OpenNonce | undefined,
 ): PayoutCall {
-  const currency = readCurrency(body.currency)
-  const amount = readAmount(body.amount, currency)
+  const currency = parseCurrency(body.currency)
+  const amount = parseAmount(body.amount, currency)
   const { beneficiaryId, idempotencyKey = null, reference = null } = body
   // Independent of `onDuplicate`, which does not change what the payout pays.
   const requestFingerprint = payoutFingerprint({ amount, currency, beneficiaryId, reference })
@@ -484,7 +484,7 @@ export async function instructionStatuses(
 ): Promise<ReadonlyMap<string, PayoutStatus>> {
   const named = keys.map(instructionKey)
   const found = new Map<string, PayoutStatus>()
-  for (const group of byShard(tx, named))
+  for (const group of groupByShard(tx, named))
     for (const { endToEndId, status } of await store.statusesOfInstructions(tx, group))
       found.set(instructionIdOf({ endToEndId }), status)
   return found

@@ -60,12 +60,12 @@ export function openApprovalsOfBulk(
 }
 
 /** Lists bulks with waiting payouts by id, the newest bulk first. */
-export function bulksThatWait(
+export function bulksAwaitingApproval(
   tx: Tx,
   partnerId: string,
   rowsMax: number,
 ): Promise<readonly { readonly bulkId: string }[]> {
-  return tx.rows(sql`/* payouts.bulksThatWait */
+  return tx.rows(sql`/* payouts.bulksAwaitingApproval */
     select distinct bulk_id from payouts.approvals
     where partner_id = ${partnerId} and decision is null and bulk_id is not null order by bulk_id desc limit ${rowsMax}`)
 }
@@ -201,7 +201,7 @@ type Page = { readonly made: RequesterFilter; readonly afterId: string | null; r
  * Lists the newest keys after the cursor: of single payouts by the index approvals_open_alone, and of bulks by
  * approvals_open_of_bulk. A page reads the keys of bulks, but only the payouts that it shows.
  */
-export function waitingKeys(
+export function keysAwaitingApproval(
   tx: Tx,
   partnerId: string,
   { made, afterId, rowsMax }: Page,
@@ -215,7 +215,7 @@ export function waitingKeys(
             sql`and requested_by <> all(${[...made.notBy]}::uuid[])`,
             sql`having bool_and(requested_by <> all(${[...made.notBy]}::uuid[]))`,
           ]
-  return tx.rows(sql`/* payouts.waitingKeys */
+  return tx.rows(sql`/* payouts.keysAwaitingApproval */
     (select payout_id as id, false as is_bulk from payouts.approvals
       where partner_id = ${partnerId} and decision is null and bulk_id is null
         ${afterId === null ? noSql : sql`and payout_id < ${afterId}`} ${alone}
@@ -234,13 +234,13 @@ type WaitingAlone = PayoutRow & {
   readonly expiresAt: Date
 }
 
-export async function waitingPayoutsAlone(
+export async function singlePayoutsAwaitingApproval(
   tx: Tx,
   partnerId: string,
   ids: readonly string[],
 ): Promise<readonly WaitingAlone[]> {
   if (ids.length === 0) return []
-  return tx.rows<WaitingAlone>(sql`/* payouts.waitingPayoutsAlone */
+  return tx.rows<WaitingAlone>(sql`/* payouts.singlePayoutsAwaitingApproval */
     select payout.*, approval.requested_by, approval.requested_name, approval.expires_at
     from (select ${payoutColumns} from payouts.payouts where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])) as payout
       join payouts.approvals approval on approval.partner_id = ${partnerId} and approval.payout_id = payout.id

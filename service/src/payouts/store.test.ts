@@ -5,7 +5,7 @@ import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { untilEnd } from '../../../test/support/fixture.ts'
 import { createLog, newId } from '../kernel/index.ts'
 import { createDatabase, type Sql, sql, toStatement, type Tx } from '../postgres/index.ts'
-import { createFindDuplicates } from './duplicates.ts'
+import { createDuplicateFinder } from './duplicates.ts'
 import { listPayouts, type PayoutFilter, sumPayouts } from './store.ts'
 
 const rows = 20_000
@@ -88,7 +88,7 @@ test('possible duplicates are read by account and amount, and of many equal paym
   const candidate = { account: '', amount: 100n, currency: 'EUR', reference: 'none has it' } as const
   const ask = (amount: bigint) =>
     planOf((tx) =>
-      createFindDuplicates({ duplicateDays: 0, scheduledPayouts: async () => [] })(
+      createDuplicateFinder({ duplicateDays: 0, scheduledPayouts: async () => [] })(
         tx,
         partnerId,
         [{ ...candidate, amount }],

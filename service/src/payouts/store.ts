@@ -345,7 +345,7 @@ export function listPayouts(
 }
 
 /** Selects a page of a list: the part after `select`. */
-export function pageOf(partnerId: string, filter: PayoutFilter, afterId: string | null, rowsMax: number): Sql {
+function pageOf(partnerId: string, filter: PayoutFilter, afterId: string | null, rowsMax: number): Sql {
   const { status, beneficiaryId, customerId, currency, reference, idempotencyKey, createdFrom, createdTo } = filter
   // Ids follow the time, but PostgreSQL cannot infer it: a filter by time uses its index only if the order is by time.
   const byTime = createdFrom !== null || createdTo !== null
@@ -535,13 +535,13 @@ type PayoutOwner =
   | { readonly currency: null; readonly customerId: string }
 
 /** Lists the ids of payouts that have not begun, oldest first. */
-export async function waitingPayouts(
+export async function unstartedPayoutIds(
   tx: Tx,
   partnerId: string,
   of: PayoutOwner,
   rowsMax: number,
 ): Promise<readonly string[]> {
-  const rows = await tx.rows<{ id: string }>(sql`/* payouts.waitingPayouts */
+  const rows = await tx.rows<{ id: string }>(sql`/* payouts.unstartedPayoutIds */
     select id from payouts.payouts
     where partner_id = ${partnerId} and status in ('Pending', 'PendingApproval')
       and ${of.customerId !== null ? sql`customer_id = ${of.customerId}` : sql`coalesce(sold_currency, currency) = ${of.currency}`}

@@ -2,7 +2,7 @@
 import { refuseField, refuseFields, Refusal, catchRefusal } from '../kernel/api/index.ts'
 import type { Rail, VerificationState } from '@partner-payments/wire'
 import { type Currency, isFiat, partnerKey, present } from '../kernel/index.ts'
-import { type AccountSnapshots, type AccountState, balanceStateIn, blocksOutbound } from '../ledger/index.ts'
+import { type AccountSnapshots, type AccountState, getBalanceState, blocksOutbound } from '../ledger/index.ts'
 import {
   type ChooseConnector,
   type ForecastPayment,
@@ -10,22 +10,22 @@ import {
   internalConnectorId,
   isIban,
   isQrIban,
-  lackingOf,
+  listMissingRequirements,
   formatMissing,
   type PayerData,
   missingPayerFields,
   payerRegion,
   qrMistake,
   qrMistakes,
-  readDomestic,
+  parseDomesticAccount,
 } from '../rails/index.ts'
 import { countriesOfAccount, type CountryRules } from '../screening/index.ts'
 import type { Payee, PayeeCheck } from '../parties/beneficiaries/index.ts'
-import { findLackingCapability, notVerified, type Payer } from '../parties/customers/index.ts'
+import { findLackingCapability, verificationRefusal, type Payer } from '../parties/customers/index.ts'
 import { type ControlRequirements, debitedCurrency } from './controls/index.ts'
 import type { PayoutsDeps } from './deps.ts'
 import { beneficiaryMapKey, type Creditor, type PayoutCall, type Route, chooseRoute } from './calls.ts'
-import { requirePaidBy, unknownCountry } from './rules.ts'
+import { requireSupportedCurrency, unknownCountry } from './rules.ts'
 
 /** Call that the rules accept, with its creditor. */
 export type ValidPayout = {
@@ -49,7 +49,7 @@ export type ValidPayout = {
 export type ControlledPayout = ValidPayout & ControlRequirements
 
 type CreditorAccount = Omit<Creditor, 'name'>
-export type JudgedPayout = {
+export type ValidationInput = {
   readonly call: PayoutCall
   readonly route: Route
   readonly beneficiary: Payee | undefined
@@ -69,12 +69,12 @@ export type JudgedPayout = {
 /** Returns the expected execution day of a payment by a connector, `YYYY-MM-DD`. */
 export type ExecutionDay = (connector: string, payment: ForecastPayment) => string
 /** `notApplicable`: the rule does not apply to the call, or an earlier rule has refused the part that it checks. */
-export type Judgement = Refusal | 'passed' | 'notApplicable'
+export type RuleResult = Refusal | 'passed' | 'notApplicable'
 /** Rule for one call. `coming`: what a payment will need from a later day on. */
 type Rule = {
   readonly name: string
-  readonly judge: (judged: JudgedPayout) => Judgement
-  readonly coming?: (judged: JudgedPayout) => string | undefined
+  readonly judge: (judged: ValidationInput) => RuleResult
+  readonly coming?: (judged: ValidationInput) => string | undefined
 }
 
 /** Rules in the order in which they refuse a request. */
@@ -82,7 +82,7 @@ export const payoutRules: readonly Rule[] = [
   {
     name: 'currency',
     judge: ({ call: { operation, currency } }) => {
-      const refused = catchRefusal(() => requirePaidBy(operation, currency))
+      const refused = catchRefusal(() => requireSupportedCurrency(operation, currency))
       return refused instanceof Refusal ? refused : 'passed'
     },
   },
@@ -118,7 +118,9 @@ export const payoutRules: readonly Rule[] = [
       if (beneficiary === undefined) return 'notApplicable'
       if (account === undefined) return refuseNotPayable('has no bank account; use a beneficiary with one')
       // Registered when more numbers counted as IBANs.
-      return isFiat(beneficiary.currency) && !isIban(account.account) && readDomestic(account.account) === undefined
+      return isFiat(beneficiary.currency) &&
+        !isIban(account.account) &&
+        parseDomesticAccount(account.account) === undefined
         ? refuseNotPayable('has an account number that is not a valid IBAN; use a beneficiary with a valid one')
         : 'passed'
     },
@@ -155,14 +157,14 @@ function noConnectorText(currency: Currency, { rail }: Route): string {
 }
 
 /** Lists the required fields that the beneficiary lacks, now and later. Undefined: none is required. */
-function missingFields({ call, route, beneficiary, account, executionDay }: JudgedPayout) {
+function missingFields({ call, route, beneficiary, account, executionDay }: ValidationInput) {
   const { currency, amount } = call
   if (beneficiary === undefined || account === undefined || !isFiat(currency)) return undefined
   if (route.connector === undefined || route.connector === internalConnectorId) return undefined
   // The day is computed only if a field is missing: most payments need none.
   const payee = { ...account, currency, address: account.address ?? null }
   // The rule `beneficiaryBank` checks the BIC.
-  const lackingFrom = (day: string) => lackingOf(payee, day).filter(({ field }) => field !== 'bic')
+  const lackingFrom = (day: string) => listMissingRequirements(payee, day).filter(({ field }) => field !== 'bic')
   if (lackingFrom('').length === 0) return { now: [], coming: [] }
   const payment = { amount, currency, creditorAccount: account.account, creditorBic: account.bic }
   const day = executionDay(route.connector, payment)
@@ -174,7 +176,7 @@ function missingFields({ call, route, beneficiary, account, executionDay }: Judg
 }
 
 /** Checks the bank's required fields: it would refuse the payment after the money was reserved. Refuses: beneficiary_not_payable. */
-function judgeRequirements(judged: JudgedPayout): Judgement {
+function judgeRequirements(judged: ValidationInput): RuleResult {
   const lacking = missingFields(judged)?.now
   if (lacking === undefined) return 'notApplicable'
   return lacking.length === 0
@@ -182,13 +184,13 @@ function judgeRequirements(judged: JudgedPayout): Judgement {
     : refuseNotPayable(`lacks ${formatMissing(lacking)}; update the beneficiary first`)
 }
 
-function comingRequirements(judged: JudgedPayout): string | undefined {
+function comingRequirements(judged: ValidationInput): string | undefined {
   const coming = missingFields(judged)?.coming ?? []
   return coming.length === 0 ? undefined : `The beneficiary will need ${formatMissing(coming)}.`
 }
 
 /** Checks the country. Payouts from before a rule are held when the worker screens them. Refuses: country_not_supported. */
-function judgeCountry({ call, account, countryRules }: JudgedPayout): Judgement {
+function judgeCountry({ call, account, countryRules }: ValidationInput): RuleResult {
   if (account === undefined) return 'notApplicable'
   const owner = { ...account, address: account.address?.country ?? null }
   const refused = countriesOfAccount(owner).find(({ country }) => countryRules.isRefused('payouts', country))
@@ -201,7 +203,7 @@ function judgeCountry({ call, account, countryRules }: JudgedPayout): Judgement 
 }
 
 /** Checks the QR reference. Refuses: validation_failed. */
-function judgeQrReference({ call, account }: JudgedPayout): Judgement {
+function judgeQrReference({ call, account }: ValidationInput): RuleResult {
   if (account === undefined || !isFiat(call.currency)) return 'notApplicable'
   const mistake = qrMistake(account.account, call.reference)
   if (mistake === undefined) return isQrIban(account.account) ? 'passed' : 'notApplicable'
@@ -209,7 +211,7 @@ function judgeQrReference({ call, account }: JudgedPayout): Judgement {
 }
 
 /** Checks the ownership of the wallet. Refuses: ownership_proof_required. */
-function judgeWallet({ call, account, isUnproved }: JudgedPayout): Judgement {
+function judgeWallet({ call, account, isUnproved }: ValidationInput): RuleResult {
   if (account === undefined || isFiat(call.currency)) return 'notApplicable'
   return isUnproved
     ? invalid('ownership_proof_required', payeePointer(call), 'pays a wallet without a proof of who controls it')
@@ -237,7 +239,7 @@ export function payerFieldsMissing(
 }
 
 /** Checks the payer's data. Refuses: validation_failed, by the setting `payerData` of the bank. */
-function judgePayer({ call, account, payer }: JudgedPayout): Judgement {
+function judgePayer({ call, account, payer }: ValidationInput): RuleResult {
   if (account === undefined || payer === undefined) return 'notApplicable'
   const message = (field: string) => `needs ${field} of the customer, which its bank asks for with this payment`
   const missing = payerFieldsMissing(payer, account, call)
@@ -253,13 +255,13 @@ function judgePayer({ call, account, payer }: JudgedPayout): Judgement {
  * Checks that a payout's customer is verified, and with a quote also verified for the exchange. A refund goes back to
  * the payer in any case. Refuses: customer_not_verified.
  */
-function judgeCustomer({ call, customer }: JudgedPayout): Judgement {
+function judgeCustomer({ call, customer }: ValidationInput): RuleResult {
   if (customer === undefined || call.operation === 'createCheckoutRefund') return 'notApplicable'
   const { gate, verificationState } = customer
   const lacking =
     findLackingCapability(gate, 'Pay', call.currency) ??
     (call.quote === undefined ? undefined : findLackingCapability(gate, 'Convert'))
-  return lacking === undefined ? 'passed' : notVerified(verificationState, lacking, payeePointer(call))
+  return lacking === undefined ? 'passed' : verificationRefusal(verificationState, lacking, payeePointer(call))
 }
 
 /** Returns the field of the payee. A refund has none: its payee is the payer of the session. */
@@ -269,9 +271,9 @@ function payeePointer({ operation, payee }: PayoutCall): string {
 }
 
 /** Checks the states of the accounts. Refuses: account_blocked. */
-function judgeAccounts({ call, accounts, customer }: JudgedPayout): Judgement {
+function judgeAccounts({ call, accounts, customer }: ValidationInput): RuleResult {
   const debited = debitedCurrency(call)
-  const state = balanceStateIn(accounts, call.caller.partnerId, debited)
+  const state = getBalanceState(accounts, call.caller.partnerId, debited)
   if (blocksOutbound(state)) return refuseOutboundBlocked(`The ${debited} balance`, state)
   if (customer === undefined || !blocksOutbound(customer.accountState)) return 'passed'
   return refuseOutboundBlocked('The account of the customer', customer.accountState)
@@ -290,12 +292,12 @@ type FoundPayee = {
   readonly unproved: ReadonlySet<PayoutCall>
 }
 
-export function toJudgedPayout(
+export function toValidationInput(
   call: PayoutCall,
   choose: ChooseConnector,
   { beneficiaries, customers, balances: { accounts }, countryRules, ownIbans, payers, unproved }: FoundPayee,
   executionDay: ExecutionDay,
-): JudgedPayout {
+): ValidationInput {
   const { caller, payee } = call
   // Keyed by partner and id: the batch has beneficiaries of other partners.
   const beneficiary =
@@ -332,7 +334,7 @@ export const executionDayAt =
  * beneficiary_currency_mismatch, beneficiary_not_payable, payer_account_unknown, country_not_supported,
  * customer_not_verified, account_blocked, ownership_proof_required.
  */
-export function validate(judged: JudgedPayout): ValidPayout {
+export function validatePayout(judged: ValidationInput): ValidPayout {
   for (const { judge } of payoutRules) {
     const judgement = judge(judged)
     if (judgement instanceof Refusal) throw judgement

@@ -5,7 +5,7 @@ import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { untilEnd } from '../../../test/support/fixture.ts'
 import { createLog } from '../kernel/index.ts'
 import { createDatabase } from './database.ts'
-import { unnestSource, insertBy, type RowOf, rowMark, rowsPerInsertMax } from './given.ts'
+import { unnestSource, insertBy, type RowOf, rowPlaceholder, rowsPerInsertMax } from './given.ts'
 import { sql, toStatement } from './sql.ts'
 
 const rowTypes = {
@@ -98,7 +98,7 @@ for (const sharded of [false, true])
   })
 
 const marking = insertBy<InsertedRow>(types, [['partnerId', 'at'], ['steps']], ['id'], { steps: 'id' })
-const marked = JSON.stringify([{ record: rowMark }])
+const marked = JSON.stringify([{ record: rowPlaceholder }])
 
 for (const sharded of [false, true])
   test(`a placeholder is replaced by a column of its row, ${sharded ? 'in values' : 'from arrays'}`, async () => {

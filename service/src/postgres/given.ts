@@ -67,7 +67,7 @@ export const selectList = (columns: ColumnTypes, storedAs: ColumnNames): Sql => 
 const isSame = (a: Cell, b: Cell) => a === b || (a instanceof Date && b instanceof Date && a.getTime() === b.getTime())
 
 /** Placeholder in a JSON text for the value of another column of its row, so that all rows of a batch share one text. */
-export const rowMark = '\u001f'
+export const rowPlaceholder = '\u001f'
 /** The placeholder as `JSON.stringify` escapes it. */
 const writtenMark = String.raw`\u001f`
 
@@ -189,7 +189,7 @@ export function insertBy<Row extends { readonly [K in keyof Row]: Cell }>(
 }
 
 /** Groups rows by partner if the database is sharded, so that each statement concerns one partner. */
-export function byShard<T extends { readonly partnerId: string }>(
+export function groupByShard<T extends { readonly partnerId: string }>(
   { sharded }: Pick<Tx, 'sharded'>,
   rows: readonly T[],
 ): readonly (readonly T[])[] {

@@ -270,9 +270,9 @@ async function refuseNewerDatabase(client: pg.PoolClient, migrations: readonly M
 
 /** First number of the baseline. Its numbers continue those of the earlier migrations. */
 const first = 301
-export const baselineLast = 330
+export const lastBaselineNumber = 330
 
-export const isBaseline = (number: number): boolean => number >= first && number <= baselineLast
+export const isBaseline = (number: number): boolean => number >= first && number <= lastBaselineNumber
 const isBeforeBaseline = (number: number): boolean => number < first
 
 type AppliedMigration = { readonly number: number; readonly name: string; readonly checksum: string }

@@ -4,7 +4,7 @@ import { after, test } from 'node:test'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { untilEnd } from '../../../test/support/fixture.ts'
 import { createLog, dayMs, firstIdOf, newId, nilId } from '../kernel/index.ts'
-import { createDatabase, eraseKept, erasePersonal, type RetainedTable, sql } from './index.ts'
+import { createDatabase, eraseExpiredRecords, erasePersonal, type RetainedTable, sql } from './index.ts'
 const database = await createTestDatabase()
 const db = untilEnd(createDatabase({ url: database.url, connectionsMax: 2, log: createLog('silent') }))
 await db.run(sql`create schema kept`)
@@ -52,7 +52,7 @@ const isOver: RetainedTable['isOver'] = ({ endedBefore }) => sql`ended_at < ${en
 test('the records of a page whose retention has ended are erased, and the page is returned in order', async () => {
   const { partnerId, ids, read } = await letters(null, 50, 50)
   const kept: RetainedTable = { table: 'kept.letters', isOver, personal: [personal] }
-  const looked = await db.transaction((tx) => eraseKept(tx, kept, { ...page, partnerId }))
+  const looked = await db.transaction((tx) => eraseExpiredRecords(tx, kept, { ...page, partnerId }))
   assert.deepEqual(
     looked.map((row) => [row.id, row.isOver]),
     [
@@ -65,7 +65,7 @@ test('the records of a page whose retention has ended are erased, and the page i
 
 test('a record is deleted if its table declares no columns', async () => {
   const { partnerId, read } = await letters(50, 150)
-  await db.transaction((tx) => eraseKept(tx, { table: 'kept.letters', isOver }, { ...page, partnerId }))
+  await db.transaction((tx) => eraseExpiredRecords(tx, { table: 'kept.letters', isOver }, { ...page, partnerId }))
   assert.deepEqual(await read(), [whole])
 })
 

@@ -61,18 +61,18 @@ type RetainedPage = {
 type KeptRecord = { readonly id: string; readonly isOver: boolean }
 
 /** Erases the records of a page whose retention has ended. Returns the whole page in the order of the ids. */
-export async function eraseKept(
+export async function eraseExpiredRecords(
   tx: Tx,
   { table, isOver, personal }: RetainedTable,
   page: RetainedPage,
 ): Promise<readonly KeptRecord[]> {
   const { partnerId, afterId, beforeId, rowsMax } = page
-  const rows = await tx.rows<KeptRecord>(sql`/* postgres.eraseKept */
+  const rows = await tx.rows<KeptRecord>(sql`/* postgres.eraseExpiredRecords */
     select id, coalesce(${isOver(page)}, false) as is_over from ${sqlName(table)} as kept
     where kept.partner_id = ${partnerId} and id > ${afterId} and id < ${beforeId} order by id limit ${rowsMax} for update`)
   const ids = rows.flatMap((row) => (row.isOver ? [row.id] : []))
   if (personal === undefined)
-    await tx.run(sql`/* postgres.eraseKept */
+    await tx.run(sql`/* postgres.eraseExpiredRecords */
       delete from ${sqlName(table)} where partner_id = ${partnerId} and id = any(${ids}::uuid[])`)
   else for (const columns of personal) await erasePersonal(tx, columns, partnerId, ids)
   return rows
@@ -90,7 +90,7 @@ const joinFragments = (fragments: readonly Sql[], separator = sql`, `): Sql =>
   fragments.reduce((list, fragment, index) => (index === 0 ? fragment : sql`${list}${separator}${fragment}`), noSql)
 
 /** Returns a column of the row with the sealed value, by the column's name. */
-export type Cell = (column: string) => string
+export type CellReader = (column: string) => string
 
 export type SealedColumn = {
   /** `schema.table`. */
@@ -101,7 +101,7 @@ export type SealedColumn = {
   /** True: the rows do not belong to a partner. A command reseals them with the first partner that it processes. */
   readonly isShared?: true
   /** Returns the context that binds the value to its row (`Sealer`). `cell` reads the columns of `key`. */
-  readonly contextOf: (partnerId: string, cell: Cell) => readonly string[]
+  readonly contextOf: (partnerId: string, cell: CellReader) => readonly string[]
 }
 
 /** `id`: the primary key of the row as JSON, unique within its partner. */
@@ -131,7 +131,7 @@ export function countByKey(
 }
 
 /** Lists the partner's values that are not sealed under `keyId`, in the order of their keys, after `afterId`. */
-export async function valuesUnderOtherKeys(
+export async function listValuesUnderOtherKeys(
   tx: Tx,
   declared: SealedColumn,
   partnerId: string,
@@ -145,7 +145,10 @@ export async function valuesUnderOtherKeys(
     afterId === undefined
       ? sql`true`
       : sql`(${joinFragments(columns)}) > (${joinFragments(keyOf(declared).map(([, type], at) => sql`${last[at]}::${type}`))})`
-  const rows = await tx.rows<{ readonly id: string; readonly sealed: Buffer }>(sql`/* postgres.valuesUnderOtherKeys */
+  const rows = await tx.rows<{
+    readonly id: string
+    readonly sealed: Buffer
+  }>(sql`/* postgres.listValuesUnderOtherKeys */
     select json_build_array(${joinFragments(columns)})::text as id, target.${column} as sealed from ${table} as target
     where ${belongsTo(declared, partnerId)} and ${isBehind} and target.${column} is not null
       and substring(target.${column} from 2 for 4) <> decode(${keyId}, 'hex')
@@ -153,7 +156,7 @@ export async function valuesUnderOtherKeys(
   const names = Object.keys(declared.key)
   return rows.map(({ id, sealed }) => {
     const cells = ownJson<string[]>(id)
-    const cell: Cell = (name) => {
+    const cell: CellReader = (name) => {
       const value = cells[names.indexOf(name)]
       assert(value !== undefined, 'the context of a sealed value reads a column outside its key')
       return value

@@ -274,7 +274,7 @@ const firstPart = <S extends Statement>(parts: readonly S[]): S | undefined =>
   )
 
 /** Yields each statement with its balances. A page may not state them: they follow from the previous balance and the entries. */
-export function* balancesAlong<S extends Statement>(
+export function* runningBalances<S extends Statement>(
   statements: Iterable<S>,
 ): Generator<{ readonly statement: S; readonly opening: Minor | null; readonly before: Minor | null }> {
   let before: Minor | null = null
@@ -295,7 +295,7 @@ export type StatementNumbering = (typeof statementNumberings)[number]
 
 type JoinedStatement = Pick<Statement, 'sequence' | 'closing' | 'closingOn' | 'opening'>
 
-export const isJoined = (before: JoinedStatement, after: JoinedStatement): boolean =>
+export const areConsecutive = (before: JoinedStatement, after: JoinedStatement): boolean =>
   before.closing !== null && before.closing === after.opening
 
 /** Computes the step between two statement numbers; undefined if one is missing. Some banks restart them each year. */

@@ -6,7 +6,7 @@ import {
   type Calendar,
   bankDay,
   easterSunday,
-  isOpenFor,
+  isSettlementDay,
   isTargetDay,
   nextWindow,
   earliestSubmission,
@@ -68,7 +68,7 @@ test('TARGET is closed on weekends and on its six days, in every year', () => {
 const closedIn = (currency: 'GBP' | 'USD', year: number) => {
   const closed: string[] = []
   for (let day = new Temporal.PlainDate(year, 1, 1); day.year === year; day = day.add({ days: 1 }))
-    if (day.dayOfWeek < 6 && !isOpenFor(currency, day)) closed.push(day.toString().slice(5))
+    if (day.dayOfWeek < 6 && !isSettlementDay(currency, day)) closed.push(day.toString().slice(5))
   return closed.join(' ')
 }
 
@@ -166,7 +166,7 @@ test('the next window always ends after the given time, opens on an open day and
         const calendar = { timeZone, opensAt, cutOffAt: Math.min(24 * 60, opensAt + minutes), closedDays }
         const window = nextWindow(moment, calendar, currency)
         assert.ok(moment < window.cutOffAt)
-        assert.ok(isOpenFor(currency, Temporal.PlainDate.from(window.date)) && !closedDays.has(window.date))
+        assert.ok(isSettlementDay(currency, Temporal.PlainDate.from(window.date)) && !closedDays.has(window.date))
         assert.equal(bankDay(window.opensAt, calendar), window.date)
         // The same window until its cut-off, then a later one.
         assert.deepEqual(nextWindow(new Date(window.cutOffAt.getTime() - 1), calendar, currency), window)

@@ -99,12 +99,12 @@ const settlementDays: Readonly<Record<Currency, (day: Temporal.PlainDate) => boo
   EURC: () => true,
   USDC: () => true,
 }
-export const isOpenFor = (currency: Currency, day: Temporal.PlainDate): boolean => settlementDays[currency](day)
+export const isSettlementDay = (currency: Currency, day: Temporal.PlainDate): boolean => settlementDays[currency](day)
 
 /** Finds the first day, from `day` on, on which all these currencies settle, `YYYY-MM-DD`. */
 export function firstSettlementDay(currenciesMoved: readonly Currency[], day: string): string {
   let found = Temporal.PlainDate.from(day)
-  while (!currenciesMoved.every((currency) => isOpenFor(currency, found))) found = found.add({ days: 1 })
+  while (!currenciesMoved.every((currency) => isSettlementDay(currency, found))) found = found.add({ days: 1 })
   return found.toString()
 }
 
@@ -117,7 +117,7 @@ export function nextWindow(
   let day = localDay(at, timeZone)
   for (let days = 0; ; days += 1, day = day.add({ days: 1 })) {
     assert(days < closedDaysMax, 'the bank is open on some day')
-    if (!isOpenFor(currency, day) || closedDays.has(day.toString())) continue
+    if (!isSettlementDay(currency, day) || closedDays.has(day.toString())) continue
     const window = { opensAt: localTime(day, opensAt, timeZone), cutOffAt: localTime(day, cutOffAt, timeZone) }
     // A clock change can leave a window empty.
     if (window.opensAt < window.cutOffAt && at < window.cutOffAt) return { ...window, date: day.toString() }
@@ -125,8 +125,12 @@ export function nextWindow(
 }
 
 /** Finds the last day that the statement of `day` covers: a bank lists the entries of closed days on its next open day. */
-export function lastListedDay(day: string, { closedDays }: Pick<Calendar, 'closedDays'>, currency: Currency): string {
-  const isOpen = (one: Temporal.PlainDate) => isOpenFor(currency, one) && !closedDays.has(one.toString())
+export function lastDayOnStatement(
+  day: string,
+  { closedDays }: Pick<Calendar, 'closedDays'>,
+  currency: Currency,
+): string {
+  const isOpen = (one: Temporal.PlainDate) => isSettlementDay(currency, one) && !closedDays.has(one.toString())
   let listed = Temporal.PlainDate.from(day)
   for (let days = 0; !isOpen(listed) && days < closedDaysMax; days += 1) listed = listed.subtract({ days: 1 })
   return listed.toString()

@@ -10,7 +10,7 @@ export type DomesticAccount =
   | { readonly system: 'GBDSC'; readonly sortCode: string; readonly accountNumber: string }
   | { readonly system: 'USABA'; readonly routingNumber: string; readonly accountNumber: string }
 
-export const formatDomestic = (account: DomesticAccount): string =>
+export const formatDomesticAccount = (account: DomesticAccount): string =>
   account.system === 'GBDSC'
     ? `GBDSC${account.sortCode}/${account.accountNumber}`
     : `USABA${account.routingNumber}/${account.accountNumber}`
@@ -19,7 +19,7 @@ const domesticForm =
   /^(?:GBDSC(?<sortCode>\d{6})\/(?<british>\d{8})|USABA(?<routingNumber>\d{9})\/(?<american>[0-9A-Z-]{1,17}))$/
 
 /** Reads the text of a domestic account; undefined for any other text. */
-export function readDomestic(text: string): DomesticAccount | undefined {
+export function parseDomesticAccount(text: string): DomesticAccount | undefined {
   const { sortCode, british, routingNumber, american } = domesticForm.exec(text)?.groups ?? {}
   if (sortCode !== undefined && british !== undefined) return { system: 'GBDSC', sortCode, accountNumber: british }
   if (routingNumber !== undefined && american !== undefined)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { composeIban, issuingCountries } from '../accounts/rules.ts'
-import { readBritishAccount, ibanCountries, ibanMistake, ibanProblem, isBic, isIban } from './ibans.ts'
+import { readBritishAccount, ibanCountries, describeIbanProblem, ibanProblem, isBic, isIban } from './ibans.ts'
 
 /** SWIFT, IBAN Registry: the example of each country in the electronic format. Release 101 has the countries of release 99. */
 const examples = `
@@ -201,19 +201,20 @@ test('each mistake in an IBAN has its own message, and every country has an acco
     DE88370400440532013000: /^has wrong check digits/,
   }
   const sentences = Object.entries(mistakes).map(([text, sentence]) => {
-    const mistake = ibanMistake(text) ?? ''
+    const mistake = describeIbanProblem(text) ?? ''
     assert.match(mistake, sentence, text)
     return mistake
   })
   assert.equal(new Set(sentences).size, sentences.length)
-  assert.equal(ibanMistake('DE89370400440532013000'), undefined)
+  assert.equal(describeIbanProblem('DE89370400440532013000'), undefined)
   // The check digits are correct; the letter of the Italian account is wrong.
-  assert.match(ibanMistake(checked('IT', 'Y0542811101000000123456')) ?? '', /inside the account number of IT/)
+  assert.match(describeIbanProblem(checked('IT', 'Y0542811101000000123456')) ?? '', /inside the account number of IT/)
   for (const country of ibanCountries) {
-    const { length } = ibanMistake(`${country}00`) ?? ''
+    const { length } = describeIbanProblem(`${country}00`) ?? ''
     assert.ok(length > 0)
-    const chars = Number(/has (\d+)$/.exec(ibanMistake(`${country}00`) ?? '')?.[1])
-    const parts = /an IBAN has (.+)$/.exec(ibanMistake(`${country}00${'A'.repeat(chars - 5)}0`) ?? '')?.[1] ?? ''
+    const chars = Number(/has (\d+)$/.exec(describeIbanProblem(`${country}00`) ?? '')?.[1])
+    const parts =
+      /an IBAN has (.+)$/.exec(describeIbanProblem(`${country}00${'A'.repeat(chars - 5)}0`) ?? '')?.[1] ?? ''
     const counted = Array.from(parts.matchAll(/\d+/g), ([count]) => Number(count)).reduce(
       (sum, count) => sum + count,
       0,

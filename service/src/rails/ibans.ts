@@ -176,7 +176,7 @@ const describeStructure = (structure: RegExp): string =>
     .join(', then ')
 
 /** Describes the mistake in a text and what an IBAN of its country looks like; undefined if it is an IBAN. */
-export function ibanMistake(text: string): string | undefined {
+export function describeIbanProblem(text: string): string | undefined {
   const country = text.slice(0, 2)
   const chars = specs[country]?.chars
   const foreign = /[^A-Z0-9]/.exec(text)?.[0]

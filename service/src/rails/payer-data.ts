@@ -4,7 +4,7 @@
  */
 import { currencies, type Currency, type Minor } from '../kernel/index.ts'
 import type { IncomingDebtor } from './port.ts'
-import { domesticCountry, readDomestic } from './domestic.ts'
+import { domesticCountry, parseDomesticAccount } from './domestic.ts'
 
 /** The payer data that a bank gets. Null fields are unknown. */
 export type PayerData = {
@@ -37,7 +37,7 @@ const eeaCountries: ReadonlySet<string> = new Set([
 
 /** Returns the country of a bank, by its BIC or else the account; undefined if both are unknown. */
 const bankCountry = (account: string, bic: string | null): string | undefined => {
-  const domestic = readDomestic(account)
+  const domestic = parseDomesticAccount(account)
   const code = bic?.slice(4, 6) || (domestic === undefined ? account.slice(0, 2) : domesticCountry(domestic))
   return /^[A-Z]{2}$/.test(code) ? code : undefined
 }

@@ -152,7 +152,7 @@ export type BankNotification = { readonly partnerId: string; readonly id: string
       readonly reasonCode: string | null
     } & BankText)
   /** An inconsistency in the bank's messages, which did not move money. `details`: a sentence for the operator. */
-  | { readonly kind: 'oddity'; readonly what: BankOddity; readonly details: string }
+  | { readonly kind: 'oddity'; readonly what: BankAnomaly; readonly details: string }
 )
 
 /** A recall: a request to return a settled payment (camt.055). */
@@ -193,7 +193,7 @@ export type DebitReason = 'bank_fee' | 'doubled' | 'unknown_debit'
  * `entry_unclear`: an entry that cannot be split or matched. `announced_missing`: the statement omits an announced entry.
  * `payee_mismatch`: names of payees do not match. `recall_letter`: a recall to be sent by letter.
  */
-export type BankOddity =
+export type BankAnomaly =
   | 'file_unreadable'
   | 'file_refused'
   | 'message_differs'
@@ -286,7 +286,7 @@ export async function untilAborted<T>(work: Promise<T>, options?: CallOptions): 
 // The interface of the simulated bank, as simulations and the checkout page of a sandbox control it.
 
 /** A step of a payer at the bank, which the bank reports. */
-export type BankStep = 'initiate' | 'submit' | 'accept' | 'settle' | 'fail'
+export type PayerStep = 'initiate' | 'submit' | 'accept' | 'settle' | 'fail'
 
 export type SimulatedPayer = {
   readonly name: string
@@ -309,7 +309,7 @@ export type BankSimulator = {
     deposit: InstructionKey & { readonly money: Money; readonly outcome: DepositOutcome },
   ) => Promise<void>
   /** Schedules the notifications of a payer's steps in the transaction that records the action. The first is due at once. */
-  readonly scheduleSteps: (tx: Tx, deposit: InstructionKey, steps: readonly BankStep[], payer: SimulatedPayer) => void
+  readonly scheduleSteps: (tx: Tx, deposit: InstructionKey, steps: readonly PayerStep[], payer: SimulatedPayer) => void
   /** Credits an account at this bank, which reports the credit one step later. `creditId`: the bank's id, a UUID. */
   readonly sendCredit: (tx: Tx, partnerId: string, creditId: string, credit: Credit) => void
   /** Reverses a credit. */

@@ -4,7 +4,7 @@
  */
 import type { AccountType, beneficiaries, PayeeAddress, Rail } from '@partner-payments/wire'
 import type { Currency } from '../kernel/index.ts'
-import { readDomestic } from './domestic.ts'
+import { parseDomesticAccount } from './domestic.ts'
 import { chooseRail } from './ibans.ts'
 
 export type Requirement = {
@@ -148,14 +148,17 @@ export type RequiredPayee = {
 }
 
 /** Lists the required fields that the payee lacks for a payment on the day or later. */
-export function lackingOf(
+export function listMissingRequirements(
   { currency, account, bic, country, ...payee }: RequiredPayee,
   day: string,
   profile?: string,
 ): readonly Requirement[] {
   const rail = chooseRail(currency, { account, bic, country })
   // A clearing system and a member number identify the bank like a BIC.
-  const fields: Readonly<Record<string, unknown>> = { ...payee, bic: bic ?? readDomestic(account)?.system ?? null }
+  const fields: Readonly<Record<string, unknown>> = {
+    ...payee,
+    bic: bic ?? parseDomesticAccount(account)?.system ?? null,
+  }
   const corridor = { currency, rail, country, ...(profile === undefined ? {} : { profile }) }
   return listRequirements(corridor, day).filter(
     ({ party, rule, field }) => party === 'Payee' && rule === 'Required' && isAbsent(fields, field),

@@ -6,10 +6,10 @@ import { createChooseConnector } from './rules.ts'
 import { railsSettings } from './settings.ts'
 import { ibanCountries, chooseRail } from './ibans.ts'
 import {
-  formatDomestic,
+  formatDomesticAccount,
   readAmericanNumber,
   readBritishNumber,
-  readDomestic,
+  parseDomesticAccount,
   readSortCode,
   routingProblem,
 } from './domestic.ts'
@@ -20,7 +20,7 @@ import {
   bankKey,
   missingDebtorFields,
   isInForce,
-  lackingOf,
+  listMissingRequirements,
   formatMissing,
   type PayerData,
   missingPayerFields,
@@ -120,7 +120,7 @@ test('a formatted domestic account is parsed back, and other texts are refused',
     { system: 'GBDSC', sortCode: '200000', accountNumber: '55779911' },
     { system: 'USABA', routingNumber: '021000021', accountNumber: '12-3456789A' },
   ] as const)
-    assert.deepEqual({ ...readDomestic(formatDomestic(account)) }, account)
+    assert.deepEqual({ ...parseDomesticAccount(formatDomesticAccount(account)) }, account)
   for (const text of [
     ...[
       '',
@@ -137,7 +137,7 @@ test('a formatted domestic account is parsed back, and other texts are refused',
       '0x52908400098527886E0F7030069857D2E4169EE7',
     ],
   ])
-    assert.equal(readDomestic(text), undefined, text)
+    assert.equal(parseDomesticAccount(text), undefined, text)
 })
 
 test('sort codes and account numbers are accepted in common notations', () => {
@@ -304,7 +304,7 @@ suite('requirements', () => {
   }
   const german: RequiredPayee = { ...american, currency: 'EUR', account: 'DE89370400440532013000', country: 'DE' }
   const fieldsOf = (payee: RequiredPayee, day: string, profile?: string) =>
-    lackingOf(payee, day, profile)
+    listMissingRequirements(payee, day, profile)
       .filter((one) => isInForce(one, day))
       .map(({ field }) => field)
 
@@ -322,7 +322,7 @@ suite('requirements', () => {
   test('a payee abroad needs city and country from 14 November 2026, but a payee within SEPA never does', () => {
     assert.deepEqual(fieldsOf(american, '2026-11-13'), [])
     assert.deepEqual(
-      lackingOf(american, '2026-11-13').map(({ field, from }) => [field, from]),
+      listMissingRequirements(american, '2026-11-13').map(({ field, from }) => [field, from]),
       [
         ['address.city', '2026-11-14'],
         ['address.country', '2026-11-14'],
@@ -334,7 +334,7 @@ suite('requirements', () => {
       fieldsOf({ ...american, currency: 'GBP', account: 'GBDSC200000/55779911', country: 'GB' }, '2026-11-29'),
       ['address.city', 'address.country'],
     )
-    assert.deepEqual([fieldsOf(german, '2026-11-29'), lackingOf(german, '2020-01-01')], [[], []])
+    assert.deepEqual([fieldsOf(german, '2026-11-29'), listMissingRequirements(german, '2020-01-01')], [[], []])
     assert.deepEqual(fieldsOf({ ...german, account: 'CH9300762011623852957', country: 'CH' }, '2026-11-29'), [])
   })
 
@@ -390,7 +390,7 @@ suite('requirements', () => {
 
   test('a missing field is described with its day and source, and an address is one line', () => {
     assert.match(
-      formatMissing(lackingOf(american, '2026-11-29')),
+      formatMissing(listMissingRequirements(american, '2026-11-29')),
       /^address\.city and address\.country from 2026-11-14 \(SWIFT CBPR\+/,
     )
     assert.equal(

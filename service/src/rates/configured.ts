@@ -1,7 +1,7 @@
 /** Creates the rates from the source in the settings. */
 import { fileURLToPath } from 'node:url'
 import { dayMs, hourMs, isCurrency, minuteMs, secondMs } from '../kernel/index.ts'
-import { type Rate, type RateSheet, type RateSource, readRate } from './rate.ts'
+import { type Rate, type RateSheet, type RateSource, parseRate } from './rate.ts'
 import { sandboxWalk } from './sandbox-walk.ts'
 import { createRates, type Rates, type RatesDeps } from './service.ts'
 import type { RateSourceSetting, RatesConfig } from './settings.ts'
@@ -116,7 +116,7 @@ function take(
   if (time !== undefined) found.times.push(time)
   if (currency === undefined && rate === undefined) return
   if (currency === undefined || !currencyForm.test(currency)) refuseSheet('a rate has no currency')
-  const read = readRate(rate ?? '')
+  const read = parseRate(rate ?? '')
   if (currency !== undefined && read !== undefined && !found.rates.has(currency)) found.rates.set(currency, read)
   else refuseSheet(`the rate of ${currency} is invalid or repeated`)
 }

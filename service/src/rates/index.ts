@@ -4,7 +4,7 @@
  * Table: rates.sheets. Invariants: a sheet never changes; the newest sheet of a source is the one with the latest time.
  * Rates are exact decimals. README.md states how sheets are read, and when they are too old.
  */
-export { type Rate, parseStoredRate, rateText, readRate, roundedRate } from './rate.ts'
+export { type Rate, parseStoredRate, formatRate, parseRate, roundedRate } from './rate.ts'
 export {
   currenciesOf,
   findMidRate,

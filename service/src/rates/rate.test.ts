@@ -3,24 +3,24 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import fc from 'fast-check'
 import { type Currency, hourMs } from '../kernel/index.ts'
-import { type Quotes, parseStoredRate, rateText, readRate, roundedRate } from './rate.ts'
+import { type Quotes, parseStoredRate, formatRate, parseRate, roundedRate } from './rate.ts'
 import {
   sheetAgeMs,
-  implausibleCurrency,
+  findImplausibleCurrency,
   findMidRate,
   quotesWithMidRate,
-  readQuotes,
-  referenceAmount,
-  writeQuotes,
+  parseQuotes,
+  convertToReference,
+  formatQuotes,
 } from './service.ts'
 import { readEcbSheet, sheetBytesMax } from './configured.ts'
 
 test('a rate is parsed exactly from plain decimal text', () => {
-  assert.deepEqual(readRate('1.0823'), { digits: 10823n, scale: 4 })
-  assert.deepEqual(readRate('0.8532'), { digits: 8532n, scale: 4 })
-  assert.deepEqual(readRate('17000'), { digits: 17000n, scale: 0 })
-  assert.deepEqual(readRate('1000000'), { digits: 1_000_000n, scale: 0 })
-  assert.deepEqual(readRate('0.000001'), { digits: 1n, scale: 6 })
+  assert.deepEqual(parseRate('1.0823'), { digits: 10823n, scale: 4 })
+  assert.deepEqual(parseRate('0.8532'), { digits: 8532n, scale: 4 })
+  assert.deepEqual(parseRate('17000'), { digits: 17000n, scale: 0 })
+  assert.deepEqual(parseRate('1000000'), { digits: 1_000_000n, scale: 0 })
+  assert.deepEqual(parseRate('0.000001'), { digits: 1n, scale: 6 })
 })
 
 test('zero, signs, exponents, NaN and implausible rates are refused', () => {
@@ -45,13 +45,13 @@ test('zero, signs, exponents, NaN and implausible rates are refused', () => {
     `1.${'0'.repeat(40)}1`,
     '１.１',
   ])
-    assert.equal(readRate(text), undefined, text)
+    assert.equal(parseRate(text), undefined, text)
 })
 
 test('a formatted rate equals the parsed text', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 1n, max: 10n ** 12n }), fc.integer({ min: 0, max: 10 }), (digits, scale) => {
-      assert.deepEqual(parseStoredRate(rateText({ digits, scale })), { digits, scale })
+      assert.deepEqual(parseStoredRate(formatRate({ digits, scale })), { digits, scale })
     }),
   )
 })
@@ -71,10 +71,10 @@ test('a rounded rate has the requested digits, and is the nearest such rate', ()
       assert.ok(digits % 10n !== 0n || scale === 0)
     }),
   )
-  assert.equal(rateText(roundedRate(1n, 3n, 8, 'half-even')), '0.33333333')
-  assert.equal(rateText(roundedRate(2n, 3n, 8, 'half-even')), '0.66666667')
-  assert.equal(rateText(roundedRate(2n, 3n, 8, 'down')), '0.66666666')
-  assert.equal(rateText(roundedRate(5n, 4n, 8, 'down')), '1.25')
+  assert.equal(formatRate(roundedRate(1n, 3n, 8, 'half-even')), '0.33333333')
+  assert.equal(formatRate(roundedRate(2n, 3n, 8, 'half-even')), '0.66666667')
+  assert.equal(formatRate(roundedRate(2n, 3n, 8, 'down')), '0.66666666')
+  assert.equal(formatRate(roundedRate(5n, 4n, 8, 'down')), '1.25')
 })
 
 const quotes = {
@@ -86,7 +86,7 @@ const quotes = {
 test('the mid rate of a pair follows from both rates for one euro', () => {
   const text = (sell: 'EUR' | 'USD' | 'GBP', buy: 'EUR' | 'USD' | 'GBP') => {
     const rate = findMidRate(quotes, sell, buy)
-    return rate && rateText(rate)
+    return rate && formatRate(rate)
   }
   assert.equal(text('EUR', 'USD'), '1.0823')
   assert.equal(text('USD', 'EUR'), '0.92395824')
@@ -103,7 +103,7 @@ test('a manually set rate is exactly the mid rate of its pair', () => {
     fc.property(rate, currency, currency, (wanted, base, quote) => {
       fc.pre(base !== quote)
       const made = { ...quotes, ...quotesWithMidRate(quotes, base, quote, wanted) }
-      assert.deepEqual(findMidRate(readQuotes(writeQuotes(made)), base, quote), wanted)
+      assert.deepEqual(findMidRate(parseQuotes(formatQuotes(made)), base, quote), wanted)
     }),
   )
   assert.equal(quotesWithMidRate(quotes, 'EUR', 'USDC', { digits: 1n, scale: 0 }), undefined)
@@ -111,17 +111,17 @@ test('a manually set rate is exactly the mid rate of its pair', () => {
 
 test('the error for a rate that jumps names its currency', () => {
   const next = { ...quotes, USD: { digits: 108_230n, scale: 4 } }
-  assert.equal(implausibleCurrency(next, quotes, 20), 'USD')
-  assert.equal(implausibleCurrency(next, quotes, 900), undefined)
-  assert.equal(implausibleCurrency({ ...quotes, GBP: { digits: 68n, scale: 2 } }, quotes, 20), 'GBP')
-  assert.equal(implausibleCurrency(quotes, { GBP: { digits: 85n, scale: 2 } }, 20), undefined)
+  assert.equal(findImplausibleCurrency(next, quotes, 20), 'USD')
+  assert.equal(findImplausibleCurrency(next, quotes, 900), undefined)
+  assert.equal(findImplausibleCurrency({ ...quotes, GBP: { digits: 68n, scale: 2 } }, quotes, 20), 'GBP')
+  assert.equal(findImplausibleCurrency(quotes, { GBP: { digits: 85n, scale: 2 } }, 20), undefined)
 })
 
 test('an amount is converted to a reference currency: rounded up, with tokens at their own rate or that of the currency they represent', () => {
   const asOf = new Date('2026-11-20T14:00:00Z')
   const at = { now: new Date('2026-11-21T09:00:00Z'), daysMax: 7 }
   const text = (amount: bigint, currency: Currency, reference: Currency = 'EUR', more: Quotes = {}) => {
-    const found = referenceAmount({ asOf, quotes: { ...quotes, ...more } }, { amount, currency }, reference, at)
+    const found = convertToReference({ asOf, quotes: { ...quotes, ...more } }, { amount, currency }, reference, at)
     return found && `${found.amount} ${found.currency} at ${found.rate} of ${found.rateOn}`
   }
   assert.equal(text(10_000n, 'GBP'), '11721 EUR at 1.1720581 of 2026-11-20')
@@ -134,7 +134,7 @@ test('an amount is converted to a reference currency: rounded up, with tokens at
   assert.equal(text(100_000_000n, 'USDC', 'EUR', { USDC: parseStoredRate('1.25') }), '8000 EUR at 0.8 of 2026-11-20')
   assert.equal(text(10_000n, 'EUR', 'GBP'), '8532 GBP at 0.8532 of 2026-11-20')
   const { GBP: _GBP, ...without } = quotes
-  assert.equal(referenceAmount({ asOf, quotes: without }, { amount: 1n, currency: 'GBP' }, 'EUR', at), undefined)
+  assert.equal(convertToReference({ asOf, quotes: without }, { amount: 1n, currency: 'GBP' }, 'EUR', at), undefined)
 })
 
 const hours = (from: string, to: string, publishes: 'always' | 'target_days' = 'target_days') =>
@@ -190,7 +190,7 @@ test('a sheet has the time of its publication and the rates of our currencies', 
   const { asOf, quotes } = readEcbSheet(sheet(), now)
   assert.equal(asOf.toISOString(), '2026-11-20T14:00:00.000Z')
   assert.deepEqual(Object.keys(quotes), ['USD', 'GBP'])
-  assert.equal(quotes.USD && rateText(quotes.USD), '1.0823')
+  assert.equal(quotes.USD && formatRate(quotes.USD), '1.0823')
 })
 
 test('a currency that the sheet lacks has no rate', () => {

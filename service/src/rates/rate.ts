@@ -14,7 +14,7 @@ const leadingZerosMax = 6
  * Parses a plain decimal. Undefined: the text has an exponent, a sign or another form, or the rate is zero or out of
  * bounds.
  */
-export function readRate(text: string): Rate | undefined {
+export function parseRate(text: string): Rate | undefined {
   const match = decimalForm.exec(text)
   if (match === null) return undefined
   const [, whole = '', fraction = ''] = match
@@ -25,7 +25,7 @@ export function readRate(text: string): Rate | undefined {
 }
 
 /** Formats a rate as a plain decimal without an exponent, which is also a JSON number. */
-export function rateText({ digits, scale }: Rate): string {
+export function formatRate({ digits, scale }: Rate): string {
   if (scale === 0) return digits.toString()
   const text = digits.toString().padStart(scale + 1, '0')
   return `${text.slice(0, -scale)}.${text.slice(-scale)}`

@@ -13,7 +13,7 @@ import { Refusal } from '../kernel/api/index.ts'
 import { createLog, hourMs, minuteMs } from '../kernel/index.ts'
 import { createDatabase, sql } from '../postgres/index.ts'
 import { createConfiguredRates } from './configured.ts'
-import { type RateSource, rateText } from './rate.ts'
+import { type RateSource, formatRate } from './rate.ts'
 import { createRates, createSourceReader, type Rates } from './service.ts'
 import { sandboxWalk } from './sandbox-walk.ts'
 import { ratesSettings } from './settings.ts'
@@ -45,7 +45,7 @@ const configured = (source: string, clock = createManualClock(new Date('2026-11-
 }
 const usd = async (rates: Rates) => {
   const { quotes } = await rates.current(db)
-  return quotes.USD && rateText(quotes.USD)
+  return quotes.USD && formatRate(quotes.USD)
 }
 const xml = (rate: string, time = '2026-11-20') =>
   `<e:Envelope xmlns:e="x"><Cube><Cube time="${time}"><Cube currency="USD" rate="${rate}"/></Cube></Cube></e:Envelope>`
@@ -221,7 +221,7 @@ suite('the sandbox', () => {
     const sheet = await at('2026-01-01T00:00:07Z')
     assert.deepEqual(sheet, await at('2026-01-01T00:00:00Z'))
     assert.deepEqual(
-      Object.entries(sheet.quotes).map(([currency, rate]) => `${currency} ${rateText(rate)}`),
+      Object.entries(sheet.quotes).map(([currency, rate]) => `${currency} ${formatRate(rate)}`),
       ['GBP 0.852815', 'USD 1.07747', 'USDC 1.07746', 'EURC 0.999993'],
     )
     assert.notDeepEqual(sheet.quotes, (await at('2026-01-01T00:00:10Z')).quotes)
@@ -233,7 +233,7 @@ suite('the sandbox', () => {
     let moved = 0
     for (let step = 0; step < 3000; step += 1) {
       const { quotes } = await at(new Date(Date.UTC(2026, 0, 1) + step * 10_000).toISOString())
-      const now = Number(quotes.USD && rateText(quotes.USD))
+      const now = Number(quotes.USD && formatRate(quotes.USD))
       if (step > 0 && now !== before) moved += 1
       if (step > 0) assert.ok(Math.abs(now / before - 1) < 0.001)
       assert.ok(Math.abs(now / 1.082 - 1) <= 0.01)

@@ -20,7 +20,7 @@ import {
   parseStoredRate,
   type RateSheet,
   type RateSource,
-  rateText,
+  formatRate,
   roundedRate,
 } from './rate.ts'
 import { sandboxSourceId } from './sandbox-walk.ts'
@@ -52,7 +52,7 @@ const sandboxSheetsKeptMs = 7 * dayMs
 function createSheetReader(): (row: store.SheetRow) => StoredSheet {
   let last: StoredSheet | undefined
   return ({ id, source, asOf, quotes, byHand, stopped }) => {
-    if (last?.id !== id) last = { id, source, asOf, quotes: readQuotes(quotes), byHand: readQuotes(byHand), stopped }
+    if (last?.id !== id) last = { id, source, asOf, quotes: parseQuotes(quotes), byHand: parseQuotes(byHand), stopped }
     return last
   }
 }
@@ -62,7 +62,7 @@ function isNewer({ asOf, quotes }: RateSheet, newest: StoredSheet): boolean {
   if (newest.stopped || asOf < newest.asOf) return false
   return (
     asOf > newest.asOf ||
-    writeQuotes({ ...quotes, ...newest.byHand }) !== writeQuotes({ ...newest.quotes, ...newest.byHand })
+    formatQuotes({ ...quotes, ...newest.byHand }) !== formatQuotes({ ...newest.quotes, ...newest.byHand })
   )
 }
 
@@ -82,7 +82,7 @@ async function keepSheet(
   if (newest !== undefined && !isNewer(sheet, newest)) return
   const byHand = newest?.byHand ?? {}
   const quotes = { ...sheet.quotes, ...byHand }
-  const jumped = newest && implausibleCurrency(quotes, newest.quotes, jumpMaxPercent)
+  const jumped = newest && findImplausibleCurrency(quotes, newest.quotes, jumpMaxPercent)
   if (jumped !== undefined)
     throw new Error(`no usable sheet of rates: ${jumped} has moved by more than ${jumpMaxPercent} %`)
   if (source === sandboxSourceId) await store.deleteSheets(tx, source, after(now, -sandboxSheetsKeptMs))
@@ -126,7 +126,7 @@ function changedRates(
 
 function insert(tx: Tx, sheet: StoredSheet, readAt: Date): Promise<void> {
   const { quotes, byHand, ...rest } = sheet
-  return store.insertSheet(tx, { ...rest, readAt, quotes: writeQuotes(quotes), byHand: writeQuotes(byHand) })
+  return store.insertSheet(tx, { ...rest, readAt, quotes: formatQuotes(quotes), byHand: formatQuotes(byHand) })
 }
 
 type RatesAge = { readonly ageMs: number; readonly limitMs: number }
@@ -179,7 +179,7 @@ export function createRates(deps: RatesDeps): Rates {
     converter: async (tx) => {
       const sheet = await rates.newest(tx)
       return (money, currency = reference.currency) =>
-        referenceAmount(sheet, money, currency, { now: clock.now(), daysMax: reference.daysMax })
+        convertToReference(sheet, money, currency, { now: clock.now(), daysMax: reference.daysMax })
     },
   }
 }
@@ -324,7 +324,7 @@ const pegged = (quotes: Quotes, currency: Currency): Currency =>
  * Converts an amount by the newest sheet. Rounds up, so that many small payments cannot stay below a limit. An amount
  * in the reference currency needs no sheet. Undefined: the sheet is too old, or lacks one of the currencies.
  */
-export function referenceAmount(
+export function convertToReference(
   sheet: RateSheet | undefined,
   { amount, currency }: Money,
   reference: Currency,
@@ -338,14 +338,14 @@ export function referenceAmount(
   if (rate === undefined) return undefined
   const over = amount * rate.digits * 10n ** BigInt(currencies[reference].digits)
   const under = 10n ** BigInt(rate.scale + currencies[currency].digits)
-  return { amount: (over + under - 1n) / under, currency: reference, rate: rateText(rate), rateOn: dayOf(asOf) }
+  return { amount: (over + under - 1n) / under, currency: reference, rate: formatRate(rate), rateOn: dayOf(asOf) }
 }
 
 export const currenciesOf = (quotes: Quotes): readonly Currency[] =>
   (Object.keys(currencies) as Currency[]).filter((currency) => forOneEuro(quotes, currency) !== undefined)
 
 /** Finds a currency whose rate has moved by more than `percentMax`: the source may have misplaced a decimal point. */
-export function implausibleCurrency(next: Quotes, before: Quotes, percentMax: number): Currency | undefined {
+export function findImplausibleCurrency(next: Quotes, before: Quotes, percentMax: number): Currency | undefined {
   return currenciesOf(next).find((currency) => {
     const [now, then] = [forOneEuro(next, currency), forOneEuro(before, currency)]
     if (now === undefined || then === undefined) return false
@@ -371,10 +371,10 @@ export function quotesWithMidRate(quotes: Quotes, sell: Currency, buy: Currency,
   return sell === 'EUR' ? { [buy]: made } : { [sell]: sold, [buy]: made }
 }
 
-export const writeQuotes = (quotes: Quotes): string =>
-  JSON.stringify(Object.fromEntries(Object.entries(quotes).map(([currency, rate]) => [currency, rateText(rate)])))
+export const formatQuotes = (quotes: Quotes): string =>
+  JSON.stringify(Object.fromEntries(Object.entries(quotes).map(([currency, rate]) => [currency, formatRate(rate)])))
 
-export const readQuotes = (json: string): Quotes =>
+export const parseQuotes = (json: string): Quotes =>
   Object.fromEntries(
     Object.entries(ownJson<Record<string, string>>(json)).flatMap(([currency, text]) =>
       isCurrency(currency) ? [[currency, parseStoredRate(text)]] : [],

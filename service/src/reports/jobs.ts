@@ -7,7 +7,7 @@ import type { MailQueue } from '../mail/index.ts'
 import { oldestTransactionStart } from '../postgres/index.ts'
 import { LeaseLost } from './file.ts'
 import { type MembersByAddress, queueReportMails } from './report-mail.ts'
-import { attemptsMax, nextEnd, periodBefore, ReportImpossible } from './rules.ts'
+import { attemptsMax, nextPeriodEnd, periodBefore, ReportImpossible } from './rules.ts'
 import { leaseMs, type WriteDeps, writeReport } from './write.ts'
 
 /** Reports that one process writes at the same time. */
@@ -126,7 +126,7 @@ async function claimNext({ db, clock, clockDifferenceMsMax }: ReportWorkDeps): P
   const now = clock.now()
   for (const { partnerId } of await store.partnersWithDueReports(db, now, certainUntil, partnersPerLookMax)) {
     const claimed = await db.transaction(async (tx) => {
-      await store.takeTurn(tx, partnerId, now)
+      await store.recordTurn(tx, partnerId, now)
       return store.claimReport(tx, partnerId, { id: newId(), until: after(now, leaseMs) }, now, certainUntil)
     })
     if (claimed !== undefined) return claimed
@@ -168,7 +168,7 @@ async function recordFailure(deps: ReportWorkDeps, claimed: store.ReportRow, err
   if (error instanceof ReportImpossible) return failReport(deps, claimed, error.message)
   log.error({ err: error, partnerId, reportId: id, attempts }, 'attempt to write a report failed')
   if (attempts >= attemptsMax) return failReport(deps, claimed, writeFailedText)
-  await store.markQueued(db, claimed, after(clock.now(), retryMs * 2 ** (attempts - 1)))
+  await store.requeueReport(db, claimed, after(clock.now(), retryMs * 2 ** (attempts - 1)))
   // The parts of this attempt are useless, because the next attempt writes its own.
   await deleteChunks(deps, partnerId, id, null)
 }
@@ -201,6 +201,6 @@ async function runSchedule({ db, clock, keptDays }: ReportWorkDeps, partnerId: s
     const expiresAt = after(now, keptDays * dayMs)
     const spec = { kind, format, currency, customerId, scheduleId: id, period }
     await store.insertReport(tx, { ...spec, partnerId, id: newId(), createdAt: now, expiresAt })
-    await store.setNext(tx, partnerId, id, nextEnd(frequency, timeZone, nextAt))
+    await store.setScheduleNextAt(tx, partnerId, id, nextPeriodEnd(frequency, timeZone, nextAt))
   })
 }

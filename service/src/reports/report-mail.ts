@@ -1,6 +1,6 @@
 /** The mails of schedules, with a link to the report or the reason why it failed. */
 import { ownJson } from '@partner-payments/wire'
-import { htmlPage, type MailContent, type MailQueue, type MailToRender, oneLine, utc } from '../mail/index.ts'
+import { htmlPage, type MailContent, type MailQueue, type MailToRender, oneLine, formatUtc } from '../mail/index.ts'
 import { present, tokenHash, escapeHtml } from '../kernel/index.ts'
 import { type Member, newLinkToken } from '../kernel/api/index.ts'
 import type { Tx } from '../postgres/index.ts'
@@ -56,7 +56,7 @@ export function renderReportMail(mail: MailToRender): MailContent {
   const { kind, format, currency, from, to, baseUrl, failure } = mail.data
   const partner = oneLine(mail.partnerName)
   const what = `${kind ?? 'report'}${currency === null || currency === undefined ? '' : ` in ${currency}`}`
-  const period = `${utc(new Date(from ?? 0))} to ${utc(new Date(to ?? 0))}`
+  const period = `${formatUtc(new Date(from ?? 0))} to ${formatUtc(new Date(to ?? 0))}`
   const intro = [`The scheduled ${what} of ${partner} (${format ?? ''}) covers ${period}.`]
   if (mail.kind === 'report_failed') {
     const lines = [...intro, `It could not be written. ${oneLine(failure ?? '')}`]
@@ -70,7 +70,7 @@ export function renderReportMail(mail: MailToRender): MailContent {
   const link = `${baseUrl ?? ''}/reports/${present(mail.secret, 'no token in a mail with a link to a report')}`
   const expiresAt = present(mail.expiresAt, 'no end of the link in a mail with a link to a report')
   const before = [...intro, 'Everyone who has this link can read the report:']
-  const end = [`The link works until ${utc(expiresAt)}. Do not pass this mail on.`]
+  const end = [`The link works until ${formatUtc(expiresAt)}. Do not pass this mail on.`]
   return {
     subject: `${what.charAt(0).toUpperCase()}${what.slice(1)} of ${partner}`,
     text: `${[...before, link, ...end].join('\n\n')}\n`,

@@ -8,7 +8,7 @@ import {
   type ReportKind,
   reportMediaTypes,
 } from '@partner-payments/wire'
-import { readCurrency, readTime, Refusal, refuseFields } from '../kernel/api/index.ts'
+import { parseCurrency, parseTime, Refusal, refuseFields } from '../kernel/api/index.ts'
 import { type Currency, isCurrency, isFiat } from '../kernel/index.ts'
 
 /** Open reports of a partner. Further requests are refused, so that a partner cannot fill the queue. */
@@ -58,12 +58,12 @@ export function readSpec({ kind, format, currency: code, customerId }: SpecInput
   if (kind === 'reconciliation' && customerId !== undefined)
     errors.push({ pointer: '/customerId', code: 'invalid_value', message: 'must be absent for a reconciliation' })
   refuseFields(errors)
-  return { kind, format, currency: code === undefined ? null : readCurrency(code) }
+  return { kind, format, currency: code === undefined ? null : parseCurrency(code) }
 }
 
 /** Reads a period, which must have ended, because its content could still change. The earliest year is 0001. Refuses: validation_failed. */
 export function readPeriod({ from, to }: Pick<BodyOf<'createReport'>, 'from' | 'to'>, now: Date): Period {
-  const period = { from: readTime(from), to: readTime(to) }
+  const period = { from: parseTime(from), to: parseTime(to) }
   const errors: FieldError[] = []
   if (period.to > now) errors.push({ pointer: '/to', code: 'out_of_range', message: 'must not be in the future' })
   if (period.from >= period.to)
@@ -89,7 +89,7 @@ const lengths: Readonly<Record<ReportFrequency, Temporal.DurationLike>> = {
 }
 
 /** Finds the first end of a period after a moment: midnight in the time zone, of a Monday or the first of a month if needed. */
-export function nextEnd(frequency: ReportFrequency, timeZone: string, after: Date): Date {
+export function nextPeriodEnd(frequency: ReportFrequency, timeZone: string, after: Date): Date {
   const local = Temporal.Instant.fromEpochMilliseconds(after.getTime()).toZonedDateTimeISO(timeZone)
   const day = local.toPlainDate()
   const begun =
@@ -111,7 +111,7 @@ const midnight = (day: Temporal.PlainDate, timeZone: string): Date =>
   new Date(day.toZonedDateTime({ timeZone }).startOfDay().epochMilliseconds)
 
 /** Builds the name of the file, such as `statement-EUR-2026-01-01-2026-02-01.csv`. */
-export function fileNameOf({ kind, format, currency }: ReportSpec, { from, to }: Period): string {
+export function reportFileName({ kind, format, currency }: ReportSpec, { from, to }: Period): string {
   const day = (moment: Date) => moment.toISOString().slice(0, 10)
   const ending = reportMediaTypes[format] === 'application/xml' ? `${format}.xml` : format
   return [kind, ...(currency === null ? [] : [currency]), day(from), day(to)].join('-') + `.${ending}`

@@ -5,7 +5,7 @@ import {
   type Cursors,
   notFound,
   type Page,
-  readLink,
+  linkPartnerId,
   Refusal,
   requireMembers,
 } from '../kernel/api/index.ts'
@@ -14,7 +14,15 @@ import { type Database, inTransaction, type Tx } from '../postgres/index.ts'
 import type { Customers } from '../parties/customers/index.ts'
 import { readFile } from './file.ts'
 import { type MembersByAddress } from './report-mail.ts'
-import { fileNameOf, nextEnd, openReportsMax, readPeriod, readSpec, readTimeZone, schedulesMax } from './rules.ts'
+import {
+  reportFileName,
+  nextPeriodEnd,
+  openReportsMax,
+  readPeriod,
+  readSpec,
+  readTimeZone,
+  schedulesMax,
+} from './rules.ts'
 import * as store from './store.ts'
 
 export type Report = store.ReportRow
@@ -87,14 +95,14 @@ export function createReports(deps: ReportsDeps): Reports {
     },
     content: async (partnerId, id) => toContent(db, await get(partnerId, id)),
     contentOfLink: async (token) => {
-      const partnerId = readLink(token)
-      const id = partnerId && (await store.reportOfLink(db, partnerId, tokenHash(token), clock.now()))
+      const partnerId = linkPartnerId(token)
+      const id = partnerId && (await store.reportIdByLink(db, partnerId, tokenHash(token), clock.now()))
       if (partnerId === undefined || id === undefined) throw notFound('report')
       return toContent(db, await get(partnerId, id))
     },
     eraseOf: async (tx, partnerId, customerId) => {
       // Schedules first: one that is just making a report is waited for.
-      await store.deleteSchedulesOf(tx, partnerId, customerId)
+      await store.deleteSchedulesOfCustomer(tx, partnerId, customerId)
       await store.markDeletedOf(tx, partnerId, customerId, clock.now())
     },
     releaseLeases: (partnerId) => store.endLeases(db, partnerId, clock.now()),
@@ -109,7 +117,7 @@ function toContent(db: Database, report: Report): FileContent {
     throw new Refusal('report_not_ready', undefined, { headers: { 'retry-after': String(retrySeconds) } })
   return {
     mediaType: reportMediaTypes[report.format],
-    fileName: fileNameOf(report, { from: report.periodFrom, to: report.periodTo }),
+    fileName: reportFileName(report, { from: report.periodFrom, to: report.periodTo }),
     bytes: Number(bytes),
     sha256,
     read: (from, until) => readFile(db, report, from, until),
@@ -190,7 +198,7 @@ function createSchedules({
           frequency,
           emails: JSON.stringify(members),
           timeZone,
-          nextAt: nextEnd(frequency, timeZone, now),
+          nextAt: nextPeriodEnd(frequency, timeZone, now),
           createdAt: now,
         }
         await store.insertSchedule(tx, row)

@@ -106,8 +106,8 @@ export function partnersWithDueReports(
   )
 }
 
-export async function takeTurn(tx: Tx, partnerId: string, now: Date): Promise<void> {
-  await tx.run(sql`/* reports.takeTurn */
+export async function recordTurn(tx: Tx, partnerId: string, now: Date): Promise<void> {
+  await tx.run(sql`/* reports.recordTurn */
     update reports.turns set served_at = greatest(served_at, ${now}::timestamptz) where partner_id = ${partnerId}`)
 }
 
@@ -170,8 +170,8 @@ export function markReady(
 }
 
 /** Makes a report due again at a later time. */
-export function markQueued(tx: Tx, { partnerId, id, leaseId }: LeaseKey, dueAt: Date): Promise<number> {
-  return tx.run(sql`/* reports.markQueued */
+export function requeueReport(tx: Tx, { partnerId, id, leaseId }: LeaseKey, dueAt: Date): Promise<number> {
+  return tx.run(sql`/* reports.requeueReport */
     update reports.reports set status = 'Queued', lease_id = null, due_at = ${dueAt}, progress = 0
     where partner_id = ${partnerId} and id = ${id} and lease_id = ${leaseId}`)
 }
@@ -295,8 +295,8 @@ export function deleteSchedule(tx: Tx, partnerId: string, id: string): Promise<n
     delete from reports.schedules where partner_id = ${partnerId} and id = ${id}`)
 }
 
-export async function deleteSchedulesOf(tx: Tx, partnerId: string, customerId: string): Promise<void> {
-  await tx.run(sql`/* reports.deleteSchedulesOf */
+export async function deleteSchedulesOfCustomer(tx: Tx, partnerId: string, customerId: string): Promise<void> {
+  await tx.run(sql`/* reports.deleteSchedulesOfCustomer */
     delete from reports.schedules where partner_id = ${partnerId} and customer_id = ${customerId}`)
 }
 
@@ -325,8 +325,8 @@ export function lockDueSchedule(tx: Tx, partnerId: string, id: string, now: Date
     for update skip locked`)
 }
 
-export async function setNext(tx: Tx, partnerId: string, id: string, nextAt: Date): Promise<void> {
-  await tx.run(sql`/* reports.setNext */
+export async function setScheduleNextAt(tx: Tx, partnerId: string, id: string, nextAt: Date): Promise<void> {
+  await tx.run(sql`/* reports.setScheduleNextAt */
     update reports.schedules set next_at = ${nextAt} where partner_id = ${partnerId} and id = ${id}`)
 }
 
@@ -343,13 +343,13 @@ export async function insertLink(tx: Tx, { partnerId, tokenHash, reportId, expir
     values (${partnerId}, ${tokenHash}, ${reportId}, ${expiresAt})`)
 }
 
-export async function reportOfLink(
+export async function reportIdByLink(
   tx: Tx,
   partnerId: string,
   tokenHash: Uint8Array,
   now: Date,
 ): Promise<string | undefined> {
-  const row = await tx.row<{ readonly reportId: string }>(sql`/* reports.reportOfLink */
+  const row = await tx.row<{ readonly reportId: string }>(sql`/* reports.reportIdByLink */
     select report_id from reports.links
     where partner_id = ${partnerId} and token_hash = ${tokenHash} and expires_at > ${now}`)
   return row?.reportId

@@ -5,7 +5,7 @@
 import type { Access } from '../access/index.ts'
 import type { Caller } from '../kernel/api/index.ts'
 import { type Clock, type Log, minuteMs, newId, secondMs } from '../kernel/index.ts'
-import { byShard, type Database, isDataException, sqlState, sqlStateOf } from '../postgres/index.ts'
+import { groupByShard, type Database, isDataException, sqlState, sqlStateOf } from '../postgres/index.ts'
 import * as store from './store.ts'
 
 const flushMs = secondMs
@@ -99,7 +99,7 @@ function createWaitingRows({ db, clock, log, dropped }: RecorderDeps) {
   const next = (): RequestRows | undefined => {
     if (batches.length === 0) {
       const taken = rows.splice(0, rowsPerFlushMax)
-      batches = [...byShard(db, taken)]
+      batches = [...groupByShard(db, taken)]
       inBatches = taken.length
     }
     return batches[0]

@@ -1,6 +1,6 @@
 /** Reads the request log, and drops rows after their retention. */
 import { type ProblemCode, problemPath, problems } from '@partner-payments/wire'
-import { type Cursors, notFound, type Page, readTime, refuseField } from '../kernel/api/index.ts'
+import { type Cursors, notFound, type Page, parseTime, refuseField } from '../kernel/api/index.ts'
 import { after, type Clock, dayMs, firstIdOf, type Log, idTime } from '../kernel/index.ts'
 import { type Database, deleteDefault, dropWeek, ensureWeeks, listWeeks } from '../postgres/index.ts'
 import * as store from './store.ts'
@@ -61,9 +61,9 @@ export function createRequests(deps: RequestsDeps): Requests {
     list: async (partnerId, { createdFrom, createdTo, limit, cursor, statusClass, ...filter }) => {
       const list = `requests:${partnerId}`
       const page = cursors.read(list, { ...(limit ? { limit } : {}), ...(cursor ? { cursor } : {}) })
-      const end = createdTo === undefined ? null : firstIdOf(readTime(createdTo))
+      const end = createdTo === undefined ? null : firstIdOf(parseTime(createdTo))
       const before = page.afterId !== null && (end === null || page.afterId < end) ? page.afterId : end
-      const start = createdFrom === undefined ? oldest() : firstIdOf(readTime(createdFrom))
+      const start = createdFrom === undefined ? oldest() : firstIdOf(parseTime(createdFrom))
       const from = start > oldest() ? start : oldest()
       const first = Number(statusClass?.charAt(0)) * 100
       const statuses = statusClass === undefined ? undefined : { from: first, to: first + 100 }
@@ -102,7 +102,7 @@ function problemCure(code: string) {
  * has the maximum length. If only the end is given, it has the default length.
  */
 function readPeriod({ createdFrom, createdTo }: PeriodQuery, now: Date) {
-  const [begin, before] = [createdFrom, createdTo].map((text) => (text === undefined ? undefined : readTime(text)))
+  const [begin, before] = [createdFrom, createdTo].map((text) => (text === undefined ? undefined : parseTime(text)))
   if (begin && before && daysBetween(begin, before) > periodDaysMax)
     throw refuseField({
       pointer: '/query/createdFrom',

@@ -27,8 +27,8 @@ export {
 export { pepSource, type SanctionsList } from './lists/entry.ts'
 export {
   accountKey,
-  craftRole,
-  type HeldParty,
+  payeeTextRole,
+  type ScreenedParty,
   type HitDisposition,
   allowedDispositions,
   type HitOutcome,
@@ -46,7 +46,7 @@ export type { HitSummary } from './store-numbers.ts'
 
 export { sealedEarlierNames, sealedHits } from './sealed.ts'
 
-export { type ExclusionRow, exclusionsOf } from './store.ts'
+export { type ExclusionRow, listExclusions } from './store.ts'
 
 // Loaded when the command of the report runs.
 export const screeningReport = async (request: ReportRequest): Promise<Report | undefined> =>

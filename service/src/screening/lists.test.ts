@@ -20,7 +20,7 @@ import { useModules } from '../../../test/support/fixture.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import type { ListEntry } from './lists/entry.ts'
 import { comparedNames } from './lists.ts'
-import { exclusionsOf } from './store.ts'
+import { listExclusions } from './store.ts'
 
 suite('OFAC', async () => {
   const service = await useModules()
@@ -301,7 +301,7 @@ suite('second datum', async () => {
     const hits = async () =>
       (await into.screening.openHits(undefined, 1000)).filter((hit) => hit.partnerId === partnerId)
     const reasons = async () =>
-      (await exclusionsOf(into.db, partnerId, undefined, 10)).map(
+      (await listExclusions(into.db, partnerId, undefined, 10)).map(
         ({ role, source, entryId, reason }) => `${role} ${source} ${entryId} ${reason}`,
       )
     return { ...partner, update, hits, reasons }

@@ -64,10 +64,10 @@ export type Lists = {
   /** Returns the names that this process read last, which may be outdated. */
   readonly latest: () => Snapshot | undefined
   /** Passes each entry of the lists at a generation to `take`, in pages. */
-  readonly eachEntry: (generation: number, take: TakeEntry) => Promise<void>
+  readonly eachEntry: (generation: number, take: EntryHandler) => Promise<void>
 }
 
-export type TakeEntry = (row: IndexedEntry, said: EntryDetail) => void
+export type EntryHandler = (row: IndexedEntry, said: EntryDetail) => void
 
 const rowsPerPage = 1000
 
@@ -234,9 +234,9 @@ async function withKeptDigests(
 }
 
 /** Reads entries in pages. Separate statements read a consistent state, because the entries of a generation never change. */
-async function eachEntry(db: Tx, generation: number, take: TakeEntry): Promise<void> {
+async function eachEntry(db: Tx, generation: number, take: EntryHandler): Promise<void> {
   for (let page: readonly store.EntryRow[] = []; ;) {
-    page = await store.entriesAt(db, generation, page.at(-1), rowsPerPage)
+    page = await store.listEntries(db, generation, page.at(-1), rowsPerPage)
     for (const { detail, ...row } of page) take(row, ownJson<EntryDetail>(detail))
     if (page.length < rowsPerPage) return
   }

@@ -27,13 +27,13 @@ export type HoldKey = SubjectKey | { readonly partnerId: string; readonly kind: 
  * rules for them. `comparedWith`: the generation of lists with which a `payout` must have been compared. `ofCustomer`:
  * the `partner` acts with a customer's money.
  */
-export type HeldParty = HoldKey & {
+export type ScreenedParty = HoldKey & {
   readonly countries?: readonly string[]
   readonly comparedWith?: number
   readonly ofCustomer?: boolean
 }
 /** Returns the partner as a party of a payment of its own or a customer's money. */
-export const partnerParty = (partnerId: string, customerId: string | null): HeldParty => ({
+export const partnerParty = (partnerId: string, customerId: string | null): ScreenedParty => ({
   partnerId,
   kind: 'partner',
   id: partnerId,
@@ -47,7 +47,7 @@ export const accountKey = (account: string): string => account.replaceAll(/\s/g,
 export type SubjectName = { readonly role: string; readonly name: string }
 
 /** The role of a text that is the name of a separately screened party. */
-export const craftRole = 'payee'
+export const payeeTextRole = 'payee'
 
 /** A country of a subject, ISO 3166-1 alpha-2, and its role: `iban`, `citizenshipCountryCode`. */
 export type SubjectCountry = { readonly role: string; readonly country: string }
@@ -88,7 +88,10 @@ const dispositions = {
 export type HitDisposition = (typeof dispositions)[keyof typeof dispositions][HitOutcome][number]
 export const allowedDispositions = (source: ListSource, outcome: HitOutcome): readonly HitDisposition[] =>
   dispositions[source === 'countries' ? 'countries' : 'names'][outcome]
-export const statusAfter = { clear: 'cleared', confirm: 'confirmed' } as const satisfies Record<HitOutcome, HitStatus>
+export const statusByOutcome = { clear: 'cleared', confirm: 'confirmed' } as const satisfies Record<
+  HitOutcome,
+  HitStatus
+>
 /** `gone`: the entry changed before a decision, and another hit replaced this one. */
 export type HitStatus = 'open' | 'cleared' | 'confirmed' | 'gone'
 /** `name_changed`: only for hits that ended in versions without earlier names. */
@@ -105,7 +108,7 @@ export type IndexedEntry = {
 export type NameMatch = SubjectName & { readonly match: Match<IndexedEntry> }
 
 /** The compared fields of a current hit. */
-export type StandingHit = IndexedEntry & {
+export type CurrentHit = IndexedEntry & {
   readonly id: string
   readonly role: string
   /** The screened name. */
@@ -130,7 +133,7 @@ const hitKey = (name: SubjectName, { source, entryId }: IndexedEntry): string =>
  * its own hits and does not end others. If an entry changes, cleared hits end, and open hits end if another hit replaces them. Only
  * people end other open and confirmed hits.
  */
-export function hitChanges<Hit extends StandingHit>(
+export function hitChanges<Hit extends CurrentHit>(
   standing: readonly Hit[],
   found: readonly NameMatch[],
   digestOf: (entry: IndexedEntry) => string | undefined,
@@ -154,4 +157,5 @@ export function hitChanges<Hit extends StandingHit>(
 export const needsTwoPersons = ({ score, status }: { readonly score: number; readonly status: HitStatus }): boolean =>
   score >= twoPersonsScoreMin || status !== 'open'
 
-export const hasExpired = (proposedAt: Date, now: Date): boolean => now.getTime() - proposedAt.getTime() > proposalMsMax
+export const hasProposalExpired = (proposedAt: Date, now: Date): boolean =>
+  now.getTime() - proposedAt.getTime() > proposalMsMax

@@ -17,10 +17,10 @@ import { countryMatches } from './countries.ts'
 import {
   accountKey,
   hitChanges,
-  craftRole,
+  payeeTextRole,
   distinctNames,
   scoreMin,
-  type StandingHit,
+  type CurrentHit,
   type Subject,
   type SubjectKey,
   type SubjectName,
@@ -92,11 +92,11 @@ export function createScreener(deps: ScreenerDeps): Screener {
       const { partnerId, subjectKind: kind, subjectId: id } = hit
       const subject = await readSubject(deps, tx, { partnerId, kind, id })
       const payments = await deps.heldPayments(tx, hit, paymentsShown + 1)
-      const others = await store.decidedAbout(tx, partnerId, hit, earlierHitsMax)
+      const others = await store.listDecidedHits(tx, partnerId, hit, earlierHitsMax)
       const earlier = await Promise.all(
         others.map(async (row) => ({
           hit: { ...row, ...openDetail(sealer, row) },
-          decisions: await store.decisionsOf(tx, partnerId, row.id),
+          decisions: await store.listDecisions(tx, partnerId, row.id),
         })),
       )
       return buildHitView(hit, subject, { payments, earlier })
@@ -142,7 +142,7 @@ export function createScreener(deps: ScreenerDeps): Screener {
 }
 
 type EntryMatch = SubjectName & { readonly match: Match<SearchedEntry> }
-type StoredHit = StandingHit & { readonly row: store.HitRow }
+type StoredHit = CurrentHit & { readonly row: store.HitRow }
 
 /**
  * Reads the current and the earlier names in two statements, which need not be consistent, because a rename in between makes the
@@ -177,14 +177,14 @@ async function screen(
     }),
   )
   for (const { role, name } of texts)
-    if (role !== craftRole)
+    if (role !== payeeTextRole)
       found.push(...snapshot.namesIn(name).map((match) => ({ role, name: name.slice(0, textMax), match })))
   if (account !== null) found.push(...accountMatches(snapshot, account))
   found.push(...countryMatches(snapshot.countryEntry, kind, countries))
   await db.transaction(async (tx) => {
     const now = clock.now()
     if ((await store.recordScreened(tx, claim, snapshot.generation, now)) === 0) return
-    const standing = (await store.lockStandingHits(tx, claim)).map((row): StoredHit => {
+    const standing = (await store.lockCurrentHits(tx, claim)).map((row): StoredHit => {
       const { entryDigest: digest } = row
       return { ...row, digest, name: openDetail(sealer, row).name, row }
     })
@@ -231,7 +231,7 @@ async function withoutCleared(
   const kept: EntryMatch[] = []
   for (const one of found) {
     const { source, entryId, digest: entryDigest } = one.match.entry
-    const decided = await store.decidedAbout(tx, partnerId, { source, entryId }, earlierHitsMax)
+    const decided = await store.listDecidedHits(tx, partnerId, { source, entryId }, earlierHitsMax)
     const cleared = decided
       .filter((row) => row.status === 'cleared' && row.endedAt === null && row.entryDigest === entryDigest)
       .map((row): Hit => ({ ...row, ...openDetail(sealer, row) }))

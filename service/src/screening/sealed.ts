@@ -2,7 +2,7 @@
 import type { SealedColumn, Tx } from '../postgres/index.ts'
 import { type Clock, newId, type Sealer } from '../kernel/index.ts'
 import { distinctNames, type SubjectKey, type SubjectName } from './rules.ts'
-import { earlierNamesOf, insertEarlierNames } from './store-lists.ts'
+import { listEarlierNames, insertEarlierNames } from './store-lists.ts'
 import { ownJson } from '@partner-payments/wire'
 import type { ListedFacts, ListEntry } from './lists/entry.ts'
 import type { WordMatch } from './names/compare.ts'
@@ -31,7 +31,7 @@ export const sealedEarlierNames: SealedColumn = {
 // The earlier names of a subject, which are screened too, because a payment may contain them.
 
 export async function readEarlierNames(tx: Tx, sealer: Sealer, key: SubjectKey): Promise<readonly SubjectName[]> {
-  const rows = await earlierNamesOf(tx, key)
+  const rows = await listEarlierNames(tx, key)
   return rows.map(({ partnerId, id, role, nameSealed }) => ({
     role,
     name: sealer.open(nameSealed, earlierNameContext(partnerId, id)),

@@ -10,7 +10,7 @@ import {
   partnerKey,
   type Sealer,
 } from '../kernel/index.ts'
-import { byShard, type Database, type Tx } from '../postgres/index.ts'
+import { groupByShard, type Database, type Tx } from '../postgres/index.ts'
 import { type HitDetail, keepEarlierNames, openDetail } from './sealed.ts'
 import {
   countriesOfAccount,
@@ -24,8 +24,8 @@ import { isPepSource } from './lists/entry.ts'
 import { createLists, type Lists, type ListsDeps } from './lists.ts'
 import {
   accountKey,
-  hasExpired,
-  type HeldParty,
+  hasProposalExpired,
+  type ScreenedParty,
   type HitDisposition,
   allowedDispositions,
   type HoldKey,
@@ -33,7 +33,7 @@ import {
   type HitOutcome,
   partnerParty,
   scoreMin,
-  statusAfter,
+  statusByOutcome,
   type SubjectKey,
   type SubjectName,
   twoPersonsScoreMin,
@@ -46,7 +46,7 @@ import { craftText } from './vessels.ts'
 import { Refusal } from '../kernel/api/index.ts'
 import { createCachedSearch } from './names/index-of-names.ts'
 
-const isAccount = ({ kind }: HeldParty) => kind === 'account'
+const isAccount = ({ kind }: ScreenedParty) => kind === 'account'
 
 export type Hit = Omit<store.HitRow, 'detailSealed'> & HitDetail
 
@@ -83,7 +83,7 @@ export type Screening = {
   /**
    * Erases the data of subjects, with their hits and decisions. Keeps subjects with an open or confirmed hit.
    */
-  readonly forget: typeof store.forgetSubjects
+  readonly forget: typeof store.eraseSubjects
   /** Reads the holds of the parties of payments. */
   readonly holdsOf: HoldsOf
   /**
@@ -101,7 +101,7 @@ export type Screening = {
   /** Reads the strictest hold of money in suspense. Reads the newest lists if this process has not read them. */
   readonly holdOfMoney: (tx: Tx, money: SuspendedMoney) => Promise<Hold | undefined>
   /** Lists the open hits of all partners, oldest first, in pages. */
-  readonly openHits: (after: store.HitPage | undefined, hitsMax: number) => Promise<readonly Hit[]>
+  readonly openHits: (after: store.HitCursor | undefined, hitsMax: number) => Promise<readonly Hit[]>
   /** Lists the oldest open hits of all partners, without their details. */
   readonly oldestOpenHits: (hitsMax: number) => Promise<readonly store.OpenHit[]>
   /** Returns which of these hits of a partner are open. */
@@ -111,13 +111,13 @@ export type Screening = {
   /** Reads a hit. Undefined: the partner does not have it. */
   readonly hit: (partnerId: string, id: string) => Promise<Hit | undefined>
   /** Lists the hits that hold a payment with these parties, oldest first. */
-  readonly hitsOn: (partnerId: string, parties: readonly HeldParty[]) => Promise<readonly Hit[]>
-  readonly decisionsOf: typeof store.decisionsOf
+  readonly hitsOn: (partnerId: string, parties: readonly ScreenedParty[]) => Promise<readonly Hit[]>
+  readonly decisionsOf: typeof store.listDecisions
   /** Lists hits of subjects of a partner, for pages of the desk. */
-  readonly about: typeof numbers.hitsAbout
-  readonly openHitsOf: typeof numbers.openHitsOf
+  readonly about: typeof numbers.listHitsOfSubjects
+  readonly openHitsOf: typeof numbers.listPartnerOpenHits
   /** Counts and durations of decisions, for statistics. */
-  readonly numbers: Pick<typeof numbers, 'decidedCounts' | 'decidingTimes' | 'countOpenHits'>
+  readonly numbers: Pick<typeof numbers, 'decidedCounts' | 'decisionDurations' | 'countOpenHits'>
   /**
    * Decides a hit, or proposes a decision if it needs two people. Refuses: not_found, permission_denied (the role does not decide hits),
    * validation_failed (no person, no note, wrong disposition, ended, same decision, proposed by the same person).
@@ -132,7 +132,7 @@ export type Screening = {
   /** Returns when the oldest unscreened name became due. Null: no name is due. */
   readonly oldestDueSubject: () => Promise<Date | null>
   /** Makes all names of a partner due again after a move from another database. Joins the transaction. */
-  readonly forgetGenerations: typeof store.forgetGenerations
+  readonly forgetGenerations: typeof store.resetGenerations
   /** Ends the leases of dead workers. Only for the embedded database, which serves one process. */
   readonly releaseLeases: (partnerId: string) => Promise<void>
 }
@@ -190,8 +190,8 @@ export function createScreening(
       await store.requestScreening(tx, key, clock.now())
     },
     isConfirmed: (tx, key) => store.isConfirmed(tx, key, pepsHold),
-    screenedAt: async (tx, key) => (await store.screenedAt(tx, key))?.screenedAt ?? null,
-    forget: store.forgetSubjects,
+    screenedAt: async (tx, key) => (await store.findScreeningTime(tx, key))?.screenedAt ?? null,
+    forget: store.eraseSubjects,
     holdsOf: createHoldsOf(db, countries, pepsHold),
     partiesOfPayments: createPartiesOfPayments({ db, clock, lists }),
     textOf,
@@ -201,7 +201,7 @@ export function createScreening(
     oldestOpenHits: (hitsMax) => store.oldestOpenHits(db, hitsMax),
     filterOpen: (partnerId, ids) => store.openHitsById(db, partnerId, ids),
     equalHits: async (hit) =>
-      (await store.openAbout(db, hit.partnerId, hit, equalHitsMax))
+      (await store.listOpenHitsOfEntry(db, hit.partnerId, hit, equalHitsMax))
         .map(toHit)
         .filter((each) => hitPairKey(each) === hitPairKey(hit)),
     hit: async (partnerId, id) => {
@@ -211,7 +211,7 @@ export function createScreening(
     hitsOn: async (partnerId, parties) => {
       const [accounts, subjects] = [parties.filter(isAccount), parties.filter((party) => !isAccount(party))]
       const named = { subjectIds: subjects.map(({ id }) => id), accounts: accounts.map(({ id }) => id) }
-      const own = await store.hitsThatHold(db, partnerId, named, pepsHold)
+      const own = await store.listHoldingHits(db, partnerId, named, pepsHold)
       const isOfCustomer = parties.some(({ kind, ofCustomer }) => kind === 'partner' && ofCustomer === true)
       const holding = own.filter((row) => row.subjectKind !== 'partner' || row.status === 'confirmed' || !isOfCustomer)
       const others: store.HitRow[] = []
@@ -219,17 +219,17 @@ export function createScreening(
         others.push(...[await store.hitById(db, by.partnerId, by.id)].filter((row) => row !== undefined))
       return [...holding, ...others].map(toHit)
     },
-    decisionsOf: store.decisionsOf,
-    about: numbers.hitsAbout,
-    openHitsOf: numbers.openHitsOf,
+    decisionsOf: store.listDecisions,
+    about: numbers.listHitsOfSubjects,
+    openHitsOf: numbers.listPartnerOpenHits,
     numbers: {
       decidedCounts: numbers.decidedCounts,
-      decidingTimes: numbers.decidingTimes,
+      decisionDurations: numbers.decisionDurations,
       countOpenHits: numbers.countOpenHits,
     },
     decide: async (tx, decision) => {
       // Lock order: the subject, then its hits, like the worker. Decisions about two hits of a subject run one after the other.
-      await store.lockSubjectOf(tx, decision.partnerId, decision.id)
+      await store.lockHitSubject(tx, decision.partnerId, decision.id)
       const row = await decide(tx, decision)
       if (row.proposal === null) await freeze(tx, row)
       const { partnerId, subjectId: customerId, source, status } = row
@@ -243,8 +243,8 @@ export function createScreening(
     oldestOpenHit: () => oldestOpenHit(db),
     oldestDueSubject: () => oldestDueSubject(db),
     forgetGenerations: async (tx, partnerId) => {
-      await store.forgetGenerations(tx, partnerId)
-      await store.freezeAccountsOf(tx, partnerId)
+      await store.resetGenerations(tx, partnerId)
+      await store.freezePartnerAccounts(tx, partnerId)
     },
     releaseLeases: (partnerId) => store.releaseLeases(db, partnerId),
   }
@@ -265,7 +265,7 @@ export type ScreenedPayment = {
 }
 
 /** Returns the party of each payment, in order. Undefined: nothing in the payment is screened. Most payments do not need a statement. */
-type PartiesOfPayments = (payments: readonly ScreenedPayment[]) => Promise<readonly (HeldParty | undefined)[]>
+type PartiesOfPayments = (payments: readonly ScreenedPayment[]) => Promise<readonly (ScreenedParty | undefined)[]>
 
 const createPartiesOfPayments = (deps: {
   readonly db: Database
@@ -288,7 +288,7 @@ const createPartiesOfPayments = (deps: {
       (crafts !== null && snapshot.craftsIn(crafts).length > 0) ||
       texts.some((text) => text !== null && snapshot.namesIn(text).length > 0) ||
       countries.some((country) => snapshot.countryEntry(countryEntryId(countrySide('payout'), country)) !== undefined)
-    const parties = asked.map((payment): HeldParty | undefined => {
+    const parties = asked.map((payment): ScreenedParty | undefined => {
       const { partnerId, id } = payment
       if (isUnscreened(payment)) return undefined
       // An earlier hit still holds the payment without a match, because only people end it.
@@ -343,7 +343,7 @@ const createDecide =
     if (!fitting.includes(disposition)) throw refuse(`State what you found, as the disposition: ${fitting.join(', ')}.`)
     const now = clock.now()
     // The person decides by the list of the hit. The worker compares a newer list, and ends the hit if the entry changed.
-    const generation = Math.max(row.generation, (await store.comparedWith(tx, row)) ?? 0)
+    const generation = Math.max(row.generation, (await store.findComparedGeneration(tx, row)) ?? 0)
     const decision = { partnerId, hitId: id, outcome, disposition, actor: staff, note, generation, decidedAt: now }
     const { proposedBy } = row
     const not =
@@ -361,7 +361,7 @@ const createDecide =
     if (not !== undefined) throw refuse(`${not.why} Hits of ${twoPersonsScoreMin} or more need two persons.`)
     const [decidedBy, approvedBy] = needsTwoPersons(row) && proposedBy !== null ? [proposedBy, staff] : [staff, null]
     const withoutProposal = { proposal: null, proposedBy: null, proposedAt: null }
-    const end = { status: statusAfter[outcome], disposition, decidedAt: now, decidedBy, approvedBy }
+    const end = { status: statusByOutcome[outcome], disposition, decidedAt: now, decidedBy, approvedBy }
     const decided = { ...row, ...withoutProposal, ...end }
     await store.updateHit(tx, decided)
     await store.appendDecision(tx, { ...decision, kind: 'decided' })
@@ -370,11 +370,12 @@ const createDecide =
 
 function refuseEnded({ endedAt, endReason, status, decidedBy, approvedBy }: store.HitRow, outcome: HitOutcome): void {
   if (endedAt !== null) throw refuse(`The hit has ended (${endReason}): look for the one that replaced it.`)
-  if (status === statusAfter[outcome]) throw refuse(`The hit was ${status} by ${decidersText(decidedBy, approvedBy)}.`)
+  if (status === statusByOutcome[outcome])
+    throw refuse(`The hit was ${status} by ${decidersText(decidedBy, approvedBy)}.`)
 }
 
 const isProposed = ({ proposal, proposedAt }: store.HitRow, outcome: HitOutcome, now: Date): boolean =>
-  proposal === outcome && proposedAt !== null && !hasExpired(proposedAt, now)
+  proposal === outcome && proposedAt !== null && !hasProposalExpired(proposedAt, now)
 
 // Holds: whether payments of and to partners, customers, beneficiaries and payers may continue.
 
@@ -388,7 +389,7 @@ export type Hold = 'unscreened' | 'open' | 'confirmed'
  * Reads holds by key. Payments of a subject without a hold continue. There are no holds as long as no list is loaded. With `tx` it reads
  * in that transaction.
  */
-type HoldsOf = (keys: readonly HeldParty[], tx?: Tx) => Promise<(key: HeldParty) => Hold | undefined>
+type HoldsOf = (keys: readonly ScreenedParty[], tx?: Tx) => Promise<(key: ScreenedParty) => Hold | undefined>
 
 /** Incoming money for a customer or for the partner itself. */
 export type ScreenedCredit = {
@@ -435,7 +436,7 @@ const createHoldsOf =
     if (generation === 0) return () => undefined
     const rules = await countries.at(tx, generation)
     return holdsIn(
-      (await Promise.all(byShard(tx, keys).map((group) => store.statesOf(tx, group, pepsHold)))).flat(),
+      (await Promise.all(groupByShard(tx, keys).map((group) => store.subjectStates(tx, group, pepsHold)))).flat(),
       rules,
     )
   }
@@ -450,7 +451,7 @@ function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>, pepsHold: boole
     const keys = credits.flatMap((credit) =>
       [partnerKeyOf(credit), credit.customer, credit.payer, payerAccountKey(credit)].filter((key) => key !== undefined),
     )
-    const states = keys.length === 0 ? [] : await store.statesOf(tx, keys, pepsHold)
+    const states = keys.length === 0 ? [] : await store.subjectStates(tx, keys, pepsHold)
     const [first] = states
     const newest = first === undefined ? await currentGeneration(tx) : (first.newest ?? 0)
     const known = latest()
@@ -513,12 +514,12 @@ export const strictestHold = (holds: readonly (Hold | undefined)[]): Hold | unde
   (['confirmed', 'open', 'unscreened'] as const).find((each) => holds.includes(each))
 
 /** Creates the lookup of holds. `rules`: undefined if no key has countries. */
-function holdsIn(found: readonly store.SubjectState[], rules?: CountryRules): (key: HeldParty) => Hold | undefined {
+function holdsIn(found: readonly store.SubjectState[], rules?: CountryRules): (key: ScreenedParty) => Hold | undefined {
   const states = new Map(found.map((state) => [holdKey(state), state]))
   return (key) => {
     const state = states.get(holdKey(key))
     if (key.kind === 'account') {
-      const ofAll = states.get(holdKey({ ...key, partnerId: store.ofEveryPartner }))
+      const ofAll = states.get(holdKey({ ...key, partnerId: store.anyPartnerId }))
       return strictestHold([state && holdOfState(state, 0), ofAll && holdOfState(ofAll, 0)])
     }
     if (key.kind === 'partner') return state && holdOfPartner(state, key.ofCustomer === true)

@@ -115,13 +115,13 @@ export function countryEntriesAt(
 export type EntryRow = NewEntry & { readonly source: ListSource }
 
 /** Lists a page of entries at a generation, after the cursor. */
-export function entriesAt(
+export function listEntries(
   tx: Tx,
   generation: number,
   after: Pick<EntryRow, 'source' | 'entryId'> | undefined,
   rowsMax: number,
 ): Promise<readonly EntryRow[]> {
-  return tx.rows<EntryRow>(sql`/* screening.entriesAt */
+  return tx.rows<EntryRow>(sql`/* screening.listEntries */
     select source, entry_id, digest, detail from screening.entries
     where from_generation <= ${generation} and (until_generation is null or until_generation > ${generation})
       and (source, entry_id) > (${after?.source ?? ''}, ${after?.entryId ?? ''})
@@ -209,8 +209,8 @@ export async function insertEarlierNames(tx: Tx, rows: readonly EarlierName[]): 
 }
 
 /** Lists the earlier names of a subject, oldest first. */
-export function earlierNamesOf(tx: Tx, { partnerId, kind, id }: SubjectKey): Promise<readonly EarlierName[]> {
-  return tx.rows<EarlierName>(sql`/* screening.earlierNamesOf */
+export function listEarlierNames(tx: Tx, { partnerId, kind, id }: SubjectKey): Promise<readonly EarlierName[]> {
+  return tx.rows<EarlierName>(sql`/* screening.listEarlierNames */
     select partner_id, id, subject_kind, subject_id, role, name_sealed, replaced_at from screening.earlier_names
     where partner_id = ${partnerId} and subject_kind = ${kind} and subject_id = ${id} order by id`)
 }

@@ -24,25 +24,25 @@ const shown = sql`partner_id, id, subject_kind, subject_id, source, score, statu
   proposal`
 
 /** Lists hits of subjects, including ended ones, newest first. */
-export function hitsAbout(
+export function listHitsOfSubjects(
   tx: Tx,
   partnerId: string,
   subjectIds: readonly string[],
   rowsMax: number,
 ): Promise<readonly HitSummary[]> {
-  return tx.rows<HitSummary>(sql`/* screening.hitsAbout */
+  return tx.rows<HitSummary>(sql`/* screening.listHitsOfSubjects */
     select ${shown} from screening.hits where partner_id = ${partnerId} and subject_id = any(${[...subjectIds]}::uuid[])
     order by id desc limit ${rowsMax}`)
 }
 
 /** Lists open hits of a partner, its customers and its payees after the cursor, oldest first. */
-export function openHitsOf(
+export function listPartnerOpenHits(
   tx: Tx,
   partnerId: string,
   after: Pick<HitSummary, 'openedAt' | 'id'> | undefined,
   rowsMax: number,
 ): Promise<readonly HitSummary[]> {
-  return tx.rows<HitSummary>(sql`/* screening.openHitsOf */
+  return tx.rows<HitSummary>(sql`/* screening.listPartnerOpenHits */
     select ${shown} from screening.hits where partner_id = ${partnerId} and status = 'open'
       ${after === undefined ? noSql : sql`and (opened_at, id) > (${after.openedAt}, ${after.id}::uuid)`}
     order by opened_at, id limit ${rowsMax}`)
@@ -94,14 +94,14 @@ export function decidedCounts(tx: Tx, { from, before }: Period): Promise<readonl
 }
 
 /** Reads how many seconds decisions took, from the opening to the last decision. Undefined: no hit was decided. */
-export async function decidingTimes(
+export async function decisionDurations(
   tx: Tx,
   { from, before }: Period,
 ): Promise<Readonly<Record<'count' | 'median' | 'ninety', number>> | undefined> {
   const row = await tx.row<Readonly<Record<'count' | 'median' | 'ninety', number>>>(
     acrossPartners(
       'reads how long decisions about hits of all partners took, from an index alone',
-      sql`/* screening.decidingTimes */
+      sql`/* screening.decisionDurations */
         select count(*)::integer as count,
           percentile_disc(0.5) within group (order by extract(epoch from decided_at - opened_at)::float8) as median,
           percentile_disc(0.9) within group (order by extract(epoch from decided_at - opened_at)::float8) as ninety

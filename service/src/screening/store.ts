@@ -101,8 +101,8 @@ export function claimSubjects(
 }
 
 /** Locks the subject of a hit, if it still exists. */
-export async function lockSubjectOf(tx: Tx, partnerId: string, hitId: string): Promise<void> {
-  await tx.rows(sql`/* screening.lockSubjectOf */
+export async function lockHitSubject(tx: Tx, partnerId: string, hitId: string): Promise<void> {
+  await tx.rows(sql`/* screening.lockHitSubject */
     select subject.id from screening.subjects subject join screening.hits hit
       on hit.partner_id = subject.partner_id and hit.subject_kind = subject.kind and hit.subject_id = subject.id
     where subject.partner_id = ${partnerId} and hit.id = ${hitId} for update of subject`)
@@ -120,43 +120,43 @@ export function recordScreened(tx: Tx, claim: ClaimedSubject, generation: number
  * confirmed hit stays, because a decision is pending or its money is frozen. Hits on lists of politically exposed persons do not
  * keep a subject.
  */
-export async function forgetSubjects(tx: Tx, partnerId: string, given: readonly string[]): Promise<void> {
+export async function eraseSubjects(tx: Tx, partnerId: string, given: readonly string[]): Promise<void> {
   if (given.length === 0) return
-  const held = await tx.rows<{ subjectId: string }>(sql`/* screening.forgetSubjects */
+  const held = await tx.rows<{ subjectId: string }>(sql`/* screening.eraseSubjects */
     select subject_id from screening.hits
     where partner_id = ${partnerId} and subject_id = any(${given}::uuid[]) and ended_at is null
       and status in ('open', 'confirmed') and source not like 'pep:%' for update`)
   const ids = given.filter((id) => !held.some(({ subjectId }) => subjectId === id))
-  await tx.run(sql`/* screening.forgetSubjects */
+  await tx.run(sql`/* screening.eraseSubjects */
     delete from screening.subjects where partner_id = ${partnerId} and id = any(${ids}::uuid[])`)
-  await tx.run(sql`/* screening.forgetSubjects */
+  await tx.run(sql`/* screening.eraseSubjects */
     delete from screening.earlier_names where partner_id = ${partnerId} and subject_id = any(${ids}::uuid[])`)
-  await tx.run(sql`/* screening.forgetSubjects */
+  await tx.run(sql`/* screening.eraseSubjects */
     delete from screening.exclusions where partner_id = ${partnerId} and subject_id = any(${ids}::uuid[])`)
-  await tx.run(sql`/* screening.forgetSubjects */
+  await tx.run(sql`/* screening.eraseSubjects */
     delete from screening.decisions where partner_id = ${partnerId} and hit_id = any(array(
       select id from screening.hits where partner_id = ${partnerId} and subject_id = any(${ids}::uuid[])))`)
-  await tx.run(sql`/* screening.forgetSubjects */
+  await tx.run(sql`/* screening.eraseSubjects */
     delete from screening.hits where partner_id = ${partnerId} and subject_id = any(${ids}::uuid[])`)
 }
 
 /** Reads the generation of lists with which a subject was compared. 0: it has a new name and is due. */
-export async function comparedWith(
+export async function findComparedGeneration(
   tx: Tx,
   { partnerId, subjectKind, subjectId }: Readonly<Record<'partnerId' | 'subjectKind' | 'subjectId', string>>,
 ): Promise<number | undefined> {
-  const row = await tx.row<{ generation: number }>(sql`/* screening.comparedWith */
+  const row = await tx.row<{ generation: number }>(sql`/* screening.findComparedGeneration */
     select generation from screening.subjects
     where partner_id = ${partnerId} and kind = ${subjectKind} and id = ${subjectId}`)
   return row?.generation
 }
 
 /** Reads when a subject was screened. Undefined: its names were never queued. */
-export function screenedAt(
+export function findScreeningTime(
   tx: Tx,
   { partnerId, kind, id }: SubjectKey,
 ): Promise<{ readonly screenedAt: Date | null } | undefined> {
-  return tx.row(sql`/* screening.screenedAt */
+  return tx.row(sql`/* screening.findScreeningTime */
     select screened_at from screening.subjects where partner_id = ${partnerId} and kind = ${kind} and id = ${id}`)
 }
 
@@ -167,10 +167,10 @@ export async function releaseLeases(tx: Tx, partnerId: string): Promise<void> {
 }
 
 /** Makes all subjects of a partner due again, because generations count the lists of one database. */
-export async function forgetGenerations(tx: Tx, partnerId: string): Promise<void> {
-  await tx.run(sql`/* screening.forgetGenerations */
+export async function resetGenerations(tx: Tx, partnerId: string): Promise<void> {
+  await tx.run(sql`/* screening.resetGenerations */
     update screening.subjects set generation = 0, lease_id = null, leased_until = null where partner_id = ${partnerId}`)
-  await tx.run(sql`/* screening.forgetGenerations */
+  await tx.run(sql`/* screening.resetGenerations */
     delete from screening.sweeps where partner_id = ${partnerId}`)
 }
 
@@ -228,7 +228,7 @@ export type SubjectState = HoldKey & {
 }
 
 /** The partner id in the state of an account that is frozen for every partner. */
-export const ofEveryPartner = nilId
+export const anyPartnerId = nilId
 
 /** A condition that leaves only hits that hold payments. */
 const thatHold = (pepsHold: boolean): Sql => (pepsHold ? noSql : sql`and hit.source not like 'pep:%'`)
@@ -237,12 +237,12 @@ const thatHold = (pepsHold: boolean): Sql => (pepsHold ? noSql : sql`and hit.sou
  * Reads the states of existing subjects, and of accounts with a hit. An open hit of a payer does not hold the account, because payment
  * institutions pay for many people from one account.
  */
-export function statesOf(tx: Tx, keys: readonly HoldKey[], pepsHold: boolean): Promise<readonly SubjectState[]> {
+export function subjectStates(tx: Tx, keys: readonly HoldKey[], pepsHold: boolean): Promise<readonly SubjectState[]> {
   const partnerIds = keys.map(({ partnerId }) => partnerId)
   const accounts = keys.filter(({ kind }) => kind === 'account').map(({ id }) => id)
   const subjects = keys.filter(({ kind }) => kind !== 'account')
   const newest = sql`left join (select generation from screening.lists order by generation desc limit 1) as newest on true`
-  return tx.rows<SubjectState>(sql`/* screening.statesOf */
+  return tx.rows<SubjectState>(sql`/* screening.subjectStates */
     select subject.partner_id, subject.kind, subject.id::text, subject.generation,
       max(newest.generation) as newest,
       coalesce(bool_or(hit.status = 'open'), false) as is_open,
@@ -262,7 +262,7 @@ export function statesOf(tx: Tx, keys: readonly HoldKey[], pepsHold: boolean): P
     where ${ofPartners(partnerIds, sql`hit.partner_id`)} and hit.account = any(${accounts}::text[]) and hit.ended_at is null
     group by hit.partner_id, hit.account
     union all
-    select ${ofEveryPartner}::uuid, 'account', frozen.account, 1, max(newest.generation), false, true
+    select ${anyPartnerId}::uuid, 'account', frozen.account, 1, max(newest.generation), false, true
     from screening.frozen_accounts frozen ${newest} where frozen.account = any(${accounts}::text[])
     group by frozen.account`)
 }
@@ -280,8 +280,8 @@ export async function setFrozen(tx: Tx, account: string, { partnerId, id }: RowK
 }
 
 /** Freezes the accounts of a partner's confirmed hits after a move from another database. */
-export async function freezeAccountsOf(tx: Tx, partnerId: string): Promise<void> {
-  await tx.run(sql`/* screening.freezeAccountsOf */
+export async function freezePartnerAccounts(tx: Tx, partnerId: string): Promise<void> {
+  await tx.run(sql`/* screening.freezePartnerAccounts */
     insert into screening.frozen_accounts (account, by_partner_id, by_hit_id)
     select account, partner_id, id from screening.hits
     where partner_id = ${partnerId} and status = 'confirmed' and account is not null and source <> 'countries'
@@ -354,8 +354,8 @@ export async function insertHit(tx: Tx, row: HitRow): Promise<void> {
 }
 
 /** Locks the current hits of a subject. Waits for a concurrent decision and sees its outcome. */
-export function lockStandingHits(tx: Tx, { partnerId, kind, id }: SubjectKey): Promise<readonly HitRow[]> {
-  return tx.rows<HitRow>(sql`/* screening.lockStandingHits */
+export function lockCurrentHits(tx: Tx, { partnerId, kind, id }: SubjectKey): Promise<readonly HitRow[]> {
+  return tx.rows<HitRow>(sql`/* screening.lockCurrentHits */
     select ${columns} from screening.hits
     where partner_id = ${partnerId} and subject_kind = ${kind} and subject_id = ${id} and ended_at is null
     order by id for update`)
@@ -374,13 +374,13 @@ export function hitById(tx: Tx, partnerId: string, id: string): Promise<HitRow |
 /**
  * Lists the open and confirmed hits that hold payments of these subjects and accounts, oldest first. Must agree with `statesOf`.
  */
-export function hitsThatHold(
+export function listHoldingHits(
   tx: Tx,
   partnerId: string,
   { subjectIds, accounts }: { readonly subjectIds: readonly string[]; readonly accounts: readonly string[] },
   pepsHold: boolean,
 ): Promise<readonly HitRow[]> {
-  return tx.rows<HitRow>(sql`/* screening.hitsThatHold */
+  return tx.rows<HitRow>(sql`/* screening.listHoldingHits */
     select ${columns} from screening.hits hit
     where partner_id = ${partnerId} and ended_at is null and status in ('open', 'confirmed') ${thatHold(pepsHold)}
       and (subject_id = any(${subjectIds}::uuid[])
@@ -389,13 +389,13 @@ export function hitsThatHold(
 }
 
 /** Lists decided hits about an entry, newest first. */
-export function decidedAbout(
+export function listDecidedHits(
   tx: Tx,
   partnerId: string,
   { source, entryId }: Pick<HitRow, 'source' | 'entryId'>,
   rowsMax: number,
 ): Promise<readonly HitRow[]> {
-  return tx.rows<HitRow>(sql`/* screening.decidedAbout */
+  return tx.rows<HitRow>(sql`/* screening.listDecidedHits */
     select ${columns} from screening.hits
     where partner_id = ${partnerId} and source = ${source} and entry_id = ${entryId} and decided_at is not null
     order by id desc limit ${rowsMax}`)
@@ -410,10 +410,10 @@ export async function updateHit(tx: Tx, row: HitRow): Promise<void> {
     where partner_id = ${row.partnerId} and id = ${row.id}`)
 }
 
-export type HitPage = Pick<HitRow, 'openedAt' | 'id'>
+export type HitCursor = Pick<HitRow, 'openedAt' | 'id'>
 
 /** Lists open hits of all partners after the cursor, oldest first. */
-export function listOpenHits(tx: Tx, after: HitPage | undefined, rowsMax: number): Promise<readonly HitRow[]> {
+export function listOpenHits(tx: Tx, after: HitCursor | undefined, rowsMax: number): Promise<readonly HitRow[]> {
   return tx.rows<HitRow>(
     acrossPartners(
       'lists open hits for the operator, oldest first, by an index',
@@ -425,13 +425,13 @@ export function listOpenHits(tx: Tx, after: HitPage | undefined, rowsMax: number
 }
 
 /** Lists the partner's open hits about an entry, oldest first, using the index of open hits by entry. */
-export function openAbout(
+export function listOpenHitsOfEntry(
   tx: Tx,
   partnerId: string,
   { source, entryId }: Pick<HitRow, 'source' | 'entryId'>,
   rowsMax: number,
 ): Promise<readonly HitRow[]> {
-  return tx.rows<HitRow>(sql`/* screening.openAbout */
+  return tx.rows<HitRow>(sql`/* screening.listOpenHitsOfEntry */
     select ${columns} from screening.hits
     where partner_id = ${partnerId} and source = ${source} and entry_id = ${entryId} and status = 'open'
     order by id limit ${rowsMax}`)
@@ -494,15 +494,15 @@ export type DecisionRow = {
 const decisionColumns = sql`partner_id, hit_id, sequence, kind, outcome, disposition, actor, note, generation, decided_at`
 
 /** Lists the decisions of a hit in order. */
-export function decisionsOf(tx: Tx, partnerId: string, hitId: string): Promise<readonly DecisionRow[]> {
-  return tx.rows<DecisionRow>(sql`/* screening.decisionsOf */
+export function listDecisions(tx: Tx, partnerId: string, hitId: string): Promise<readonly DecisionRow[]> {
+  return tx.rows<DecisionRow>(sql`/* screening.listDecisions */
     select ${decisionColumns} from screening.decisions where partner_id = ${partnerId} and hit_id = ${hitId}
     order by sequence`)
 }
 
 /** Appends a decision. The caller has locked the hit, so that the number is unique. */
 export async function appendDecision(tx: Tx, row: Omit<DecisionRow, 'sequence'>): Promise<void> {
-  const before = await decisionsOf(tx, row.partnerId, row.hitId)
+  const before = await listDecisions(tx, row.partnerId, row.hitId)
   await insertDecision(tx, { ...row, sequence: before.length + 1 })
 }
 
@@ -546,14 +546,14 @@ export async function replaceExclusions(
 }
 
 /** Lists a page of a partner's exclusions after the cursor, by subject. */
-export function exclusionsOf(
+export function listExclusions(
   tx: Tx,
   partnerId: string,
   after: Pick<ExclusionRow, 'subjectKind' | 'subjectId' | 'role' | 'source' | 'entryId'> | undefined,
   rowsMax: number,
 ): Promise<readonly ExclusionRow[]> {
   const { subjectKind = '', subjectId = nilId, role = '', source = '', entryId = '' } = after ?? {}
-  return tx.rows<ExclusionRow>(sql`/* screening.exclusionsOf */
+  return tx.rows<ExclusionRow>(sql`/* screening.listExclusions */
     select ${exclusionColumns} from screening.exclusions
     where partner_id = ${partnerId}
       and (subject_kind, subject_id, role, source, entry_id) > (${subjectKind}, ${subjectId}::uuid, ${role}, ${source}, ${entryId})

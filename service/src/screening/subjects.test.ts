@@ -10,7 +10,7 @@ import { Refusal } from '../kernel/api/index.ts'
 import { minuteMs, newId } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
 import { submitDuePayouts } from '../banks/settlement/index.ts'
-import { createMayPay } from '../people/users/index.ts'
+import { createPayoutRightCheck } from '../people/users/index.ts'
 const service = await useModules()
 await service.screening.lists.load(await sampleList(), 'Sam Staff')
 
@@ -100,7 +100,7 @@ test('an open hit on a person has no effect, a confirmed hit bars the person, an
   const partner = await addPartner(service, 100_00n)
   const { partnerId } = partner
   const id = await addMember(partner, listedName)
-  const mayPay = createMayPay(service.access, service.screening)
+  const mayPay = createPayoutRightCheck(service.access, service.screening)
   await screenAll(service)
   assert.equal((await hitsOf(partner)).length, 1)
   assert.equal(await mayPay(service.db, partnerId, id), true)

@@ -2,7 +2,7 @@
 import type { ResponseOf } from '@partner-payments/wire'
 import { type OperationAnswer, type Handlers } from '../kernel/api/index.ts'
 import type { Idempotency } from '../idempotency/index.ts'
-import { writeAmount } from '../kernel/index.ts'
+import { toJsonAmount } from '../kernel/index.ts'
 import { toSession } from '../checkout/index.ts'
 import type { SimulatedTransaction, Simulations } from './service.ts'
 
@@ -53,7 +53,7 @@ function toAnswer({
   replayed,
 }: SimulatedTransaction): OperationAnswer<ResponseOf<'simulateDeposit'>> {
   return {
-    body: { reference, status: 'Pending', amount: writeAmount(amount, currency), currency },
+    body: { reference, status: 'Pending', amount: toJsonAmount(amount, currency), currency },
     headers: {
       location: `/v1/transactions/${encodeURIComponent(reference)}`,
       ...(replayed ? { 'idempotent-replayed': 'true' } : {}),

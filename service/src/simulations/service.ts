@@ -9,7 +9,7 @@ import {
   type SignatureMistake,
   signatureMistakes,
 } from '@partner-payments/wire'
-import { type Caller, notFound, readAmount, readCurrency, Refusal, refuseField } from '../kernel/api/index.ts'
+import { type Caller, notFound, parseAmount, parseCurrency, Refusal, refuseField } from '../kernel/api/index.ts'
 import {
   assert,
   type Clock,
@@ -20,12 +20,12 @@ import {
   newId,
   randomText,
   secondMs,
-  writeAmount,
+  toJsonAmount,
 } from '../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../postgres/index.ts'
 import type { Checkout, Session } from '../checkout/index.ts'
 import { type EventOutbox, sampleEvent } from '../events/index.ts'
-import { type ManualRateChange, type Rates, rateText, readRate } from '../rates/index.ts'
+import { type ManualRateChange, type Rates, formatRate, parseRate } from '../rates/index.ts'
 import {
   addressProblem,
   type BankSimulator,
@@ -33,7 +33,7 @@ import {
   sandboxConnectorId,
   simulatedChainConnectorId,
 } from '../rails/index.ts'
-import { type Access, diagnoseSignature, isUnixSeconds, readNonce } from '../access/index.ts'
+import { type Access, diagnoseSignature, isUnixSeconds, normalizeNonce } from '../access/index.ts'
 import type { Wallets } from '../chains/wallets/index.ts'
 import type { Accounts } from '../accounts/index.ts'
 import type { Deposits } from '../deposits/index.ts'
@@ -81,8 +81,8 @@ export function createSimulations(deps: SimulationsDeps): Simulations {
   const { bank, deposits, payouts } = deps
   return {
     deposit: async (caller, body, ip) => {
-      const currency = readCurrency(body.currency)
-      const amount = readAmount(body.amount, currency)
+      const currency = parseCurrency(body.currency)
+      const amount = parseAmount(body.amount, currency)
       requireSandboxCurrency(currency)
       const { partnerId } = caller
       const { row, replayed } = await deposits.open(
@@ -105,8 +105,8 @@ export function createSimulations(deps: SimulationsDeps): Simulations {
       return { reference: row.reference, amount, currency, replayed }
     },
     withdrawal: async (caller, body, ip) => {
-      const currency = readCurrency(body.currency)
-      const amount = readAmount(body.amount, currency)
+      const currency = parseCurrency(body.currency)
+      const amount = parseAmount(body.amount, currency)
       const { outcome, customerId: customerRef, idempotencyKey = null } = body
       const request = { customerRef, amount, currency, outcome, idempotencyKey }
       const { payout, replayed } = await payouts.simulate(caller, request, ip)
@@ -150,7 +150,10 @@ function createSampleEvents({ db, clock, access, eventOutbox }: SimulationsDeps)
 function createFxRates({ rates }: { readonly rates: Pick<Rates, 'setByHand'> }) {
   return async (body: BodyOf<'simulateFxRates'>): Promise<ResponseOf<'simulateFxRates'>> => {
     const { asOf, stopped, byHand } = await rates.setByHand(readRateChange(body))
-    const setByHand = Object.entries(byHand).map(([currency, rate]) => ({ currency, rate: rawNumber(rateText(rate)) }))
+    const setByHand = Object.entries(byHand).map(([currency, rate]) => ({
+      currency,
+      rate: rawNumber(formatRate(rate)),
+    }))
     return { asOf: asOf.toISOString(), stale: stopped, setByHand }
   }
 }
@@ -172,10 +175,10 @@ function readRateChange({ base, quote, rate, stale }: BodyOf<'simulateFxRates'>)
   }
   if (base === undefined) throw pairRequired('/base')
   if (quote === undefined) throw pairRequired('/quote')
-  const pair = { base: readCurrency(base, '/base'), quote: readCurrency(quote, '/quote') }
+  const pair = { base: parseCurrency(base, '/base'), quote: parseCurrency(quote, '/quote') }
   if (pair.base === pair.quote)
     throw refuseField({ pointer: '/quote', code: 'invalid_value', message: 'must differ from base' })
-  const read = rate === undefined ? null : readRate(decimalText(rate))
+  const read = rate === undefined ? null : parseRate(decimalText(rate))
   if (read === undefined)
     throw refuseField({
       pointer: '/rate',
@@ -200,8 +203,8 @@ const payer = { account: 'DE89370400440532013000', bic: 'COBADEFFXXX', countryCo
 function createCredits({ db, bank, accounts, deposits }: SimulationsDeps): CreditSimulations {
   return {
     credit: async ({ partnerId }, body, outerTx) => {
-      const currency = readCurrency(body.currency)
-      const amount = readAmount(body.amount, currency)
+      const currency = parseCurrency(body.currency)
+      const amount = parseAmount(body.amount, currency)
       requireSandboxCurrency(currency)
       const { iban: account, remittance = null } = body
       const debtor = { ...payer, name: body.debtorName ?? 'Sandbox Payer' }
@@ -212,7 +215,7 @@ function createCredits({ db, bank, accounts, deposits }: SimulationsDeps): Credi
         if (owner?.partnerId !== partnerId) throw notFound('account', '/iban')
         const money = { currency, amount }
         bank.sendCredit(tx, partnerId, creditId, { account, money, debtor, remittance, endToEndId: null })
-        return { creditId, amount: writeAmount(amount, currency), currency }
+        return { creditId, amount: toJsonAmount(amount, currency), currency }
       })
     },
     reverseCredit: ({ partnerId }, creditId) =>
@@ -242,7 +245,7 @@ function createSignatureDebugger(deps: {
     const isLate = Math.abs(ageMs) > windowSeconds * secondMs
     return [
       ...(isUnixSeconds(timestamp) ? (isLate ? (['clock'] as const) : []) : (['timestamp_unit'] as const)),
-      ...(readNonce(nonce) === undefined ? (['nonce_format'] as const) : []),
+      ...(normalizeNonce(nonce) === undefined ? (['nonce_format'] as const) : []),
     ]
   }
 
@@ -302,7 +305,7 @@ function createChainSimulations(deps: {
       const { wallet } = await wallets.get(partnerId, walletId)
       if (wallet.connector !== simulatedChainConnectorId) throw notFound('wallet on the simulated chain')
       const { currency, address: to } = wallet
-      const amount = readAmount(given, currency)
+      const amount = parseAmount(given, currency)
       if (from !== undefined && addressProblem(from) !== undefined)
         throw refuseField({
           pointer: '/from',

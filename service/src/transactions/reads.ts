@@ -6,7 +6,7 @@ import {
   type Cursors,
   notFound,
   type Page,
-  readTime,
+  parseTime,
   type Refusal,
   type Sums,
   sumRowsRead,
@@ -15,11 +15,11 @@ import {
 import { after, type Clock, nilId, partnerKey } from '../kernel/index.ts'
 import { createBatcher, type Database, oldestTransactionStart, type Tx, withoutTransaction } from '../postgres/index.ts'
 import {
-  normalAccount,
-  readAmountRange,
+  normaliseAccount,
+  parseAmountRange,
   readAmounts,
   readChangePosition,
-  referencesWith,
+  prefixRange,
   classifyRelation,
   formatChangePosition,
 } from './rules.ts'
@@ -140,7 +140,7 @@ export function createReads(deps: TransactionsDeps): TransactionReads {
     list: (partnerId, query) =>
       query.updatedSince === undefined
         ? listCreated(deps, partnerId, query)
-        : listChanged(deps, partnerId, query, readTime(query.updatedSince)),
+        : listChanged(deps, partnerId, query, parseTime(query.updatedSince)),
     sums: async (partnerId, query) => {
       const filter = await readFilter(deps, partnerId, query)
       return capSums(filter === undefined ? [] : await store.sumTransactions(db, partnerId, filter, sumRowsRead))
@@ -196,7 +196,7 @@ async function readFilter(
   partnerId: string,
   query: Omit<ListQuery, 'limit' | 'cursor' | 'updatedSince'>,
 ): Promise<store.TransactionFilter | undefined> {
-  const amounts = readAmountRange(query)
+  const amounts = parseAmountRange(query)
   const customerId = query.customerId === undefined ? null : await customers.resolveId(db, partnerId, query.customerId)
   if (customerId === undefined || amounts === undefined) return undefined
   const exact = readAmounts(query)
@@ -205,7 +205,7 @@ async function readFilter(
   return {
     ...amounts,
     amounts: exact,
-    account: account === undefined ? null : normalAccount(account),
+    account: account === undefined ? null : normaliseAccount(account),
     websiteReference: query.websiteReference ?? null,
     status: query.status ?? null,
     category: query.category ?? null,
@@ -216,10 +216,10 @@ async function readFilter(
     idempotencyKey: query.idempotencyKey ?? null,
     endToEndId: query.endToEndId ?? null,
     userReference: query.userReference ?? null,
-    references: referencePrefix === undefined ? null : referencesWith(referencePrefix),
+    references: referencePrefix === undefined ? null : prefixRange(referencePrefix),
     payerName: query.payerName?.trim().replaceAll(/\s+/g, ' ') ?? null,
-    createdFrom: createdFrom === undefined ? null : readTime(createdFrom),
-    createdTo: createdTo === undefined ? null : readTime(createdTo),
+    createdFrom: createdFrom === undefined ? null : parseTime(createdFrom),
+    createdTo: createdTo === undefined ? null : parseTime(createdTo),
   }
 }
 

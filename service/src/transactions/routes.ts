@@ -1,7 +1,7 @@
 /** Maps API operations to module operations and response shapes. */
 import { ownJson, type ResponseOf } from '@partner-payments/wire'
-import { type Handlers, readTime, writeSums } from '../kernel/api/index.ts'
-import { writeAmount } from '../kernel/index.ts'
+import { type Handlers, parseTime, writeSums } from '../kernel/api/index.ts'
+import { toJsonAmount } from '../kernel/index.ts'
 import { explainReason } from '../iso20022/index.ts'
 import type {
   TransactionChanges,
@@ -22,7 +22,7 @@ export function transactionsRoutes(transactions: Transactions, holdOf: FindHold)
     exportTransactions: async ({ caller, query: { after, updatedSince } }) => {
       const { pages, closed } = await transactions.changes(caller.partnerId, {
         ...(after === undefined ? {} : { cursor: after }),
-        ...(updatedSince === undefined ? {} : { since: readTime(updatedSince) }),
+        ...(updatedSince === undefined ? {} : { since: parseTime(updatedSince) }),
       })
       const file = { mediaType: 'application/jsonl', fileName: 'transactions.jsonl' }
       return { body: undefined, stream: { ...file, read: () => linesOf(transactions, pages()), closed } }
@@ -75,13 +75,13 @@ function toRelated({ transaction, related }: RelatedTransactions): ResponseOf<'l
       ...(other.userReference === null ? {} : { userReference: other.userReference }),
       type: other.type,
       direction: other.direction,
-      amount: writeAmount(other.amount, other.currency),
+      amount: toJsonAmount(other.amount, other.currency),
       currency: other.currency,
       status: other.status,
       ...findRecall(relation === 'Original' ? transaction.timeline : relation === 'Return' ? timeline : []),
       createdAt: other.createdAt.toISOString(),
     })),
-    ...(isExchange ? { fx: { quoteId, userAmount: writeAmount(userAmount, userCurrency), userCurrency } } : {}),
+    ...(isExchange ? { fx: { quoteId, userAmount: toJsonAmount(userAmount, userCurrency), userCurrency } } : {}),
   }
 }
 
@@ -136,14 +136,14 @@ const newestTime = (times: readonly [string, ...string[]]): string =>
 
 /** Omits null fields. Without an exchange `userAmount` equals `amount`, and there is no quote. */
 export function toTransaction({ row, timeline, user }: TransactionWithUser): ResponseOf<'getTransaction'> {
-  const amount = writeAmount(row.amount, row.currency)
+  const amount = toJsonAmount(row.amount, row.currency)
   const { userAmount, userCurrency } = row
   const hasFx = userAmount !== null && userCurrency !== null
   return {
     reference: row.reference,
     amount,
     currency: row.currency,
-    userAmount: hasFx ? writeAmount(userAmount, userCurrency) : amount,
+    userAmount: hasFx ? toJsonAmount(userAmount, userCurrency) : amount,
     userCurrency: hasFx ? userCurrency : row.currency,
     category: row.category,
     direction: row.direction,

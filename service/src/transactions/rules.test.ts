@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { transactions } from '@partner-payments/wire'
 import { Refusal } from '../kernel/api/index.ts'
-import { mayMove, readAmountRange, referencesWith } from './rules.ts'
+import { isAllowedTransition, parseAmountRange, prefixRange } from './rules.ts'
 
 test('Pending leads to each of the four final statuses, and a final status never changes', () => {
   for (const from of transactions.transactionStatuses)
     for (const to of transactions.transactionStatuses)
-      assert.equal(mayMove(from, to), from === 'Pending' && to !== 'Pending', `${from} -> ${to}`)
+      assert.equal(isAllowedTransition(from, to), from === 'Pending' && to !== 'Pending', `${from} -> ${to}`)
 })
 
 test('the range of a prefix ends before the next text of its length, in the order of code points', () => {
@@ -21,19 +21,19 @@ test('the range of a prefix ends before the next text of its length, in the orde
     { prefix: 'x\u{10ffff}', before: 'y' },
     { prefix: '\u{10ffff}', before: null },
   ]
-  for (const { prefix, before } of cases) assert.deepEqual(referencesWith(prefix), { from: prefix, before })
-  assert.deepEqual(referencesWith('100%_'), { from: '100%_', before: '100%`' })
+  for (const { prefix, before } of cases) assert.deepEqual(prefixRange(prefix), { from: prefix, before })
+  assert.deepEqual(prefixRange('100%_'), { from: '100%_', before: '100%`' })
 })
 
 test('amounts are read exactly, and an impossible range is refused with its pointer', () => {
   const euros = { currency: 'EUR' }
-  assert.deepEqual(readAmountRange({ ...euros, amountMin: '0.1', amountMax: '12' }), {
+  assert.deepEqual(parseAmountRange({ ...euros, amountMin: '0.1', amountMax: '12' }), {
     currency: 'EUR',
     amountMin: 10n,
     amountMax: 1200n,
   })
-  assert.equal(readAmountRange({ currency: 'USDC', amountMin: '999999999999.999999' })?.amountMin, 999999999999999999n)
-  assert.equal(readAmountRange({ currency: 'JPY', amountMin: '1' }), undefined)
+  assert.equal(parseAmountRange({ currency: 'USDC', amountMin: '999999999999.999999' })?.amountMin, 999999999999999999n)
+  assert.equal(parseAmountRange({ currency: 'JPY', amountMin: '1' }), undefined)
   const refusals = [
     { query: { amountMin: '1' }, pointer: '/query/currency' },
     { query: { amountMax: '1' }, pointer: '/query/currency' },
@@ -43,7 +43,7 @@ test('amounts are read exactly, and an impossible range is refused with its poin
   ]
   for (const { query, pointer } of refusals)
     assert.throws(
-      () => readAmountRange(query),
+      () => parseAmountRange(query),
       (error) => error instanceof Refusal && error.errors[0]?.pointer === pointer,
       pointer,
     )

@@ -22,7 +22,7 @@ const transitions = {
   Expired: [],
 } as const satisfies Record<TransactionStatus, readonly TransactionStatus[]>
 
-export function mayMove(from: TransactionStatus, to: TransactionStatus): boolean {
+export function isAllowedTransition(from: TransactionStatus, to: TransactionStatus): boolean {
   return (transitions[from] as readonly TransactionStatus[]).includes(to)
 }
 
@@ -51,7 +51,7 @@ const surrogates = { first: 0xd800, behind: 0xe000 } as const
 const codePointMax = 0x10ffff
 
 /** Returns the range of references that begin with a text, in the order of code points. */
-export function referencesWith(prefix: string): ReferenceRange {
+export function prefixRange(prefix: string): ReferenceRange {
   const points = Array.from(prefix, (character) => character.codePointAt(0) ?? 0)
   // After the greatest code point, the previous character is increased instead.
   while (points.at(-1) === codePointMax) points.pop()
@@ -72,7 +72,7 @@ type AmountRange = {
  * Reads amounts in minor units of the currency. Undefined: the service does not have the currency. Refuses (400, with a
  * pointer): an amount without a currency, with too many decimals, or a range that ends before it begins.
  */
-export function readAmountRange({ currency, ...given }: AmountQuery): AmountRange | undefined {
+export function parseAmountRange({ currency, ...given }: AmountQuery): AmountRange | undefined {
   if (currency === undefined) {
     if (given.amountMin === undefined && given.amountMax === undefined)
       return { currency: null, amountMin: null, amountMax: null }
@@ -108,7 +108,7 @@ export function readAmounts({
 }
 
 /** Normalises an account for the index of transactions: no spaces, upper case. */
-export const normalAccount = (text: string): string => text.replaceAll(/\s/g, '').toUpperCase()
+export const normaliseAccount = (text: string): string => text.replaceAll(/\s/g, '').toUpperCase()
 
 /** Reads a text that matches its schema: digits, with an optional point and up to six decimals. */
 function readMinor(text: string | undefined, currency: Currency, pointer: string): Minor | null {

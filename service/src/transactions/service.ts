@@ -20,13 +20,13 @@ import {
   newId,
   partnerKey,
   present,
-  timedText,
-  writeAmount,
+  timeOrderedText,
+  toJsonAmount,
   type RowKey,
 } from '../kernel/index.ts'
 import type { EventPayload } from '../events/index.ts'
 import type { Actor } from '../lifecycle/index.ts'
-import { rowMark, type Tx } from '../postgres/index.ts'
+import { rowPlaceholder, type Tx } from '../postgres/index.ts'
 import {
   createExports,
   createReads,
@@ -34,7 +34,7 @@ import {
   type TransactionReads,
   type TransactionsDeps,
 } from './reads.ts'
-import { type FinalStatus, mayMove } from './rules.ts'
+import { type FinalStatus, isAllowedTransition } from './rules.ts'
 import * as erasure from './store-erasure.ts'
 import * as store from './store.ts'
 import type { NewRecord } from '../audit/index.ts'
@@ -321,7 +321,10 @@ function toStoreMove(
   record: string,
 ): store.TransactionMove {
   const { status = 'Pending', errorKey = null, debtor } = conclusion ?? {}
-  assert(status === 'Pending' || mayMove('Pending', status), `a payment cannot make its transaction ${status}`)
+  assert(
+    status === 'Pending' || isAllowedTransition('Pending', status),
+    `a payment cannot make its transaction ${status}`,
+  )
   return {
     partnerId,
     id,
@@ -330,13 +333,13 @@ function toStoreMove(
     debtor: json(debtor),
     transactionHash: transactionHash ?? null,
     partnerUser: userIp(userIpAddress),
-    entries: entries(steps, status, now, cause, rowMark),
+    entries: entries(steps, status, now, cause, rowPlaceholder),
     record,
     updatedAt: now,
   }
 }
 
-const ownReference = () => `txn_${timedText(ownReferenceRandomChars)}`
+const ownReference = () => `txn_${timeOrderedText(ownReferenceRandomChars)}`
 /** Formats the stored part of a user. The rest is read from the customer, whose data are stored once and erased once. */
 const userIp = (ipAddress = '') => (ipAddress === '' ? null : JSON.stringify({ ipAddress }))
 const json = (value: object | undefined) => (value === undefined ? null : JSON.stringify(value))
@@ -396,7 +399,7 @@ function toRow(transaction: NewTransaction, now: Date): Omit<store.TransactionRo
     quoteId: transaction.exchange?.quoteId ?? null,
     transactionHash: transaction.transactionHash ?? null,
     // The record of the opening has the id of the transaction.
-    timeline: entries(transaction.steps, 'Pending', now, { actor: transaction.actor ?? 'worker' }, rowMark),
+    timeline: entries(transaction.steps, 'Pending', now, { actor: transaction.actor ?? 'worker' }, rowPlaceholder),
     createdAt: now,
     updatedAt: now,
   }
@@ -408,7 +411,7 @@ function statusChanged(
   customFields: Record<string, unknown> | null,
 ): EventPayload<'transaction.status.changed'> {
   return {
-    amount: writeAmount(row.amount, row.currency),
+    amount: toJsonAmount(row.amount, row.currency),
     currency: row.currency,
     customFields,
     idempotencyKey: row.idempotencyKey,

@@ -4,14 +4,14 @@ import { erasePersonal, type PersonalColumns, sql, type Tx, unprepared } from '.
 import type { TimelineEntry } from './store.ts'
 
 /** Lists pending transactions of a customer, newest first. */
-export async function pendingOf(
+export async function pendingReferences(
   tx: Tx,
   partnerId: string,
   customerId: string,
   rowsMax: number,
 ): Promise<readonly string[]> {
   const rows = await tx.rows<{ reference: string }>(
-    unprepared(sql`/* transactions.pendingOf */
+    unprepared(sql`/* transactions.pendingReferences */
       select reference from transactions.transactions
       where partner_id = ${partnerId} and customer_id = ${customerId} and status = 'Pending'
       order by id desc limit ${rowsMax}`),

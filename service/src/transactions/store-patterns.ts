@@ -369,7 +369,7 @@ export function movementWindows(
  * customers. Each counts from its payment until its next payment or the end of the window: the sum of these changes is
  * their number. A return has no payer.
  */
-export function distinctOf(
+export function windowsByPayers(
   tx: Tx,
   partnerId: string,
   page: readonly WindowBounds[],
@@ -383,7 +383,7 @@ export function distinctOf(
   const time = sql`make_interval(secs => ${ms / 1000})`
   const key = by === 'account' ? sql`account` : sql`customer_id`
   const except = by === 'account' ? isBack(partnerId) : undefined
-  const ends = sql`/* transactions.distinctOf */
+  const ends = sql`/* transactions.windowsByPayers */
     select id, created_at, count, sum from (
       select payment_id as id, at as created_at, sum(change) over (order by at, step) as count,
         (sum(moved) over (order by at range between ${time} preceding and current row))::bigint as sum
@@ -406,14 +406,14 @@ const pageOf = (page: readonly Pick<Movement, 'id' | 'transactionId' | 'customer
 }
 
 /** Finds the previous payment of the same party for each payment of the page, in any currency, and when it was created. */
-export function previousOf(
+export function findPreviousPayments(
   tx: Tx,
   partnerId: string,
   page: readonly Pick<Movement, 'id' | 'transactionId' | 'customerId'>[],
 ): Promise<readonly { readonly id: string; readonly reference: string; readonly createdAt: Date }[]> {
   const sameParty = page[0]?.customerId === null ? sql`customer_id is null` : sql`customer_id = page.customer_id`
   return tx.rows(
-    unprepared(sql`/* transactions.previousOf */
+    unprepared(sql`/* transactions.findPreviousPayments */
     select page.id, last.reference, last.created_at from ${pageOf(page)}
     cross join lateral (
       select reference, created_at from transactions.transactions
@@ -465,7 +465,7 @@ type NearLimits = { readonly percent: number; readonly ms: number }
  * Finds the first opposite movement of a party around each movement of the page, with nearly the same amount and the
  * same other account.
  */
-export function returnsOf(
+export function findOppositeMovements(
   tx: Tx,
   partnerId: string,
   page: readonly (WindowBounds & Pick<Movement, 'amount' | 'account' | 'direction' | 'createdAt'>)[],
@@ -474,13 +474,13 @@ export function returnsOf(
   const column = columnValues(page)
   const [inward = noSql, outward = noSql] = (['Inward', 'Outward'] as const).map((direction) => {
     const what = { direction, measure, amountMin: null, amountMax: null, parts }
-    return sql`/* transactions.returnsOf */
+    return sql`/* transactions.findOppositeMovements */
       select id, customer_id, reference, amount, direction, account, created_at from ${selectMovements(partnerId, page, what, { except: isUndone(partnerId) })}`
   })
   const sameParty = isOwn(page) ? sql`back.customer_id is null` : sql`back.customer_id = page.customer_id`
   const time = sql`make_interval(secs => ${ms / 1000})`
   return tx.rows(
-    unprepared(sql`/* transactions.returnsOf */
+    unprepared(sql`/* transactions.findOppositeMovements */
     select distinct on (page.id) page.id, back.reference, back.amount
     from (select moved.* from ${spanOf(page)} cross join lateral (
         ${inward} union all ${outward}) as moved) as back
@@ -517,7 +517,7 @@ const hopTo = (later: Sql, measure: Measure, { percent, ms }: NearLimits): Sql =
  * A), or through a third one (A, B, C, A). Each hop has nearly the same amount. `page`: incoming money. Returns the
  * references of the hops, the last first.
  */
-export function circlesOf(
+export function findCircularPayments(
   tx: Tx,
   partnerId: string,
   page: readonly (WindowBounds & Pick<Movement, 'amount' | 'createdAt'>)[],
@@ -528,7 +528,7 @@ export function circlesOf(
   const middle = receivedInside(partnerId, measure, hopTo(sql`last`, measure, { percent, ms }))
   const first = receivedInside(partnerId, measure, hopTo(sql`middle`, measure, { percent, ms }))
   return tx.rows(
-    unprepared(sql`/* transactions.circlesOf */
+    unprepared(sql`/* transactions.findCircularPayments */
     select distinct on (page.id) page.id,
       array_remove(array[last.reference, middle.reference, first.reference], null) as references,
       (last.amount + middle.amount + coalesce(first.amount, 0))::bigint as sum

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { createTestDatabase } from '../../../test/support/postgres.ts'
 import { createLog, firstIdOf, hourMs, newId, nilId } from '../kernel/index.ts'
 import { createDatabase, sql, type Tx } from '../postgres/index.ts'
-import { referencesWith } from './rules.ts'
+import { prefixRange } from './rules.ts'
 import {
   listTransactions,
   noFilter,
@@ -19,7 +19,7 @@ import { drawing } from '../../../test/support/drawing.ts'
 import { discardedRows } from '../../../test/support/plans.ts'
 import { untilEnd, useModules } from '../../../test/support/fixture.ts'
 import { partReads } from '../deposits/index.ts'
-import { distinctOf, returnsOf, movementWindows } from './store-patterns.ts'
+import { windowsByPayers, findOppositeMovements, movementWindows } from './store-patterns.ts'
 
 suite('query plans', async () => {
   const rows = 20_000
@@ -68,9 +68,9 @@ suite('query plans', async () => {
     { userReference: 'r7' },
     { userReference: 'Rent' },
     { userReference: 'absent' },
-    { references: referencesWith('u1') },
-    { references: referencesWith('Ren') },
-    { references: referencesWith('Ren'), userReference: 'Rent' },
+    { references: prefixRange('u1') },
+    { references: prefixRange('Ren') },
+    { references: prefixRange('Ren'), userReference: 'Rent' },
     { currency: 'GBP' },
     { currency: 'EUR', amountMin: 5n, amountMax: 9n },
     { currency: 'EUR', amountMin: 5n },
@@ -91,10 +91,10 @@ suite('query plans', async () => {
         { currency: 'EUR', amount: 9n },
       ],
     },
-    { references: referencesWith('r1') },
-    { references: referencesWith('r1999') },
-    { references: referencesWith('absent') },
-    { references: referencesWith('r1'), createdTo: time(2_000) },
+    { references: prefixRange('r1') },
+    { references: prefixRange('r1999') },
+    { references: prefixRange('absent') },
+    { references: prefixRange('r1'), createdTo: time(2_000) },
   ]
   const asText = (filter: object) =>
     JSON.stringify(filter, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
@@ -171,7 +171,7 @@ suite('query plans', async () => {
     const expected = Array.from({ length: rows }, (_, index) => `r${index + 1}`).filter((each) =>
       each.startsWith('r19'),
     )
-    assert.deepEqual(await pagesOf({ ...none, references: referencesWith('r19') }), expected.toSorted())
+    assert.deepEqual(await pagesOf({ ...none, references: prefixRange('r19') }), expected.toSorted())
   })
 
   test('pages of a repeated reference contain every payment once, including the payment whose reference is that text', async () => {
@@ -181,7 +181,7 @@ suite('query plans', async () => {
       .filter((number) => number % 4 === 1)
       .map((number) => (number === 1 ? 'Rent' : `r${number}`))
     assert.deepEqual(await pagesOf({ ...none, userReference: 'Rent' }), expected.toReversed())
-    assert.deepEqual((await pagesOf({ ...none, references: referencesWith('Ren') })).toSorted(), expected.toSorted())
+    assert.deepEqual((await pagesOf({ ...none, references: prefixRange('Ren') })).toSorted(), expected.toSorted())
     await db.run(sql`update transactions.transactions set reference = 'r1'
     where partner_id = ${partnerId} and id = ${positionOf(1)}::uuid`)
   })
@@ -377,7 +377,7 @@ suite('monitoring windows', async () => {
             assert.deepEqual(ids(windows), ids(inward.filter((row) => isIn(row, inward, hours, holds))))
             for (const { count, sum } of windows) assert.ok(count >= BigInt(countMin) && sum >= sumMin)
             const known = inward.filter(({ account, form }) => account !== null && form !== 'converted')
-            const payers = await distinctOf(service.db, partnerId, around(inward), {
+            const payers = await windowsByPayers(service.db, partnerId, around(inward), {
               ...{ what, by: 'account', ms, countMin },
             })
             const pay = (window: readonly Moved[]) => new Set(window.map(({ account }) => account)).size >= countMin
@@ -388,7 +388,12 @@ suite('monitoring windows', async () => {
             ...{ account: form === 'converted' ? null : account, createdAt: new Date(epochMs + hour * hourMs) },
             direction: isInward ? ('Inward' as const) : ('Outward' as const),
           }))
-          const returns = await returnsOf(service.db, partnerId, moved, { measure, percent: 90, ms, parts: partReads })
+          const returns = await findOppositeMovements(service.db, partnerId, moved, {
+            measure,
+            percent: 90,
+            ms,
+            parts: partReads,
+          })
           const isBack = (row: Moved, back: Moved) =>
             row.account !== null &&
             row.account === back.account &&

@@ -2,7 +2,7 @@
  * An account document: a header, a box of balances, and a table that repeats its header and carries the balance over on
  * each page.
  */
-import { boldShare, createSheet, type DocumentBrand, markBox, page, printable, type Sheet } from './sheet.ts'
+import { boldWidthRatio, createSheet, type DocumentBrand, markBox, page, printable, type Sheet } from './sheet.ts'
 
 export type DocumentRow = {
   readonly date: string
@@ -103,7 +103,7 @@ function drawHead({ title, issuer, facts, brand }: AccountDocument, sheet: Sheet
   sheet.text('H1', printable(title), { font: 'bold', size: sizes.title, x: page.left, y: page.top, color: 'accent' })
   let y = page.top + 30
   const issuerWidth = brand === undefined ? inner : inner - markBox.width - 16
-  for (const line of sheet.wrap(printable(issuer), sizes.heading * boldShare, issuerWidth)) {
+  for (const line of sheet.wrap(printable(issuer), sizes.heading * boldWidthRatio, issuerWidth)) {
     sheet.text('P', line, { font: 'medium', size: sizes.heading, x: page.left, y })
     y += 16
   }

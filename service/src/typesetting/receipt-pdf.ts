@@ -1,5 +1,5 @@
 /** A receipt: the brand, the payment, and tables with amounts in the last column. */
-import { boldShare, createSheet, type DocumentBrand, markBox, page, printable, type Sheet } from './sheet.ts'
+import { boldWidthRatio, createSheet, type DocumentBrand, markBox, page, printable, type Sheet } from './sheet.ts'
 
 export type ReceiptDocument = {
   readonly title: string
@@ -47,7 +47,7 @@ async function draw({ title, issuer, lead, facts, tables, note }: ReceiptDocumen
     y = page.top
   }
   const lines = (text: string, x: number, within: number, font: 'regular' | 'medium' = 'regular') => {
-    for (const line of sheet.wrap(printable(text), size * boldShare, within)) {
+    for (const line of sheet.wrap(printable(text), size * boldWidthRatio, within)) {
       sheet.text('P', line, { font, size, x, y })
       next()
     }
@@ -81,7 +81,7 @@ async function drawTable(
   { at, next }: { readonly at: () => number; readonly next: (height?: number) => void },
 ): Promise<void> {
   const row = (role: 'TH' | 'TD', [text, middle, amount]: readonly [string, string, string]) => {
-    const [first = '', ...more] = sheet.wrap(printable(text), size * boldShare, ends.middle - page.left - 90)
+    const [first = '', ...more] = sheet.wrap(printable(text), size * boldWidthRatio, ends.middle - page.left - 90)
     const font = role === 'TH' ? 'bold' : 'regular'
     sheet.row(() => {
       sheet.text(role, first, { font, size, x: page.left, y: at() })

@@ -123,7 +123,7 @@ function simplify(embedded: EmbeddedFont): void {
 
 const nameSize = 12
 /** Maximum width of bold text relative to regular text. Lines are measured in regular text. */
-export const boldShare = 1.15
+export const boldWidthRatio = 1.15
 
 /** Creates a sheet. `pages` undefined: only counts the pages. */
 export async function createSheet(head: Head, pages: number | undefined): Promise<Sheet> {
@@ -279,7 +279,7 @@ function drawMark(
     pdf.image(logo, end - width, page.top, { fit: [width, height], align: 'right' })
     return
   }
-  const lines = wrapIn(pdf)(printable(brand?.name ?? ''), nameSize * boldShare, width).slice(0, 3)
+  const lines = wrapIn(pdf)(printable(brand?.name ?? ''), nameSize * boldWidthRatio, width).slice(0, 3)
   for (const [index, line] of lines.entries()) {
     const y = page.top + 5 + index * nameSize * 1.3
     put(line, { font: 'bold', size: nameSize, color: 'accent', end, y })

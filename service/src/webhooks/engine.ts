@@ -3,7 +3,7 @@ import type { EventOutbox } from '../events/index.ts'
 import type { Cursors } from '../kernel/api/index.ts'
 import type { Clock, Sealer } from '../kernel/index.ts'
 import type { Database } from '../postgres/index.ts'
-import { createFeed, createHistory, type FeedVerbs, type History } from './management/history.ts'
+import { createFeed, createHistory, type EventFeed, type History } from './management/history.ts'
 import { createRecoveries, type Recoveries } from './management/recoveries.ts'
 import type { UrlRules } from './management/rules.ts'
 import { createSecrets } from './management/secrets.ts'
@@ -18,7 +18,7 @@ export type DeliveryEngineDeps = Omit<DeliveryQueueDeps, 'secrets'> & {
   readonly eventOutbox: EventOutbox
   readonly urlRules: UrlRules
 }
-export type DeliveryEngine = Subscriptions & DeliveryQueue & History & Recoveries & FeedVerbs
+export type DeliveryEngine = Subscriptions & DeliveryQueue & History & Recoveries & EventFeed
 
 export function createDeliveryEngine(given: DeliveryEngineDeps): DeliveryEngine {
   const secrets = createSecrets(given)

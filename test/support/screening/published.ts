@@ -12,7 +12,7 @@ import {
   type ListEntry,
   type ListSource,
   listedNames,
-  ofacPlace,
+  readOfacBirthCountry,
   readImoNumber,
 } from '../../../service/src/screening/lists/entry.ts'
 import { samplesFolder } from '../samples.ts'
@@ -53,7 +53,7 @@ function factsIn(remarks: string) {
       /^(Passport|National ID No\.|Cedula No\.|C\.U\.R\.P\.|D\.N\.I\.) (\S+)(?: \(([^)]*)\))?/.exec(part) ?? []
     return number === '' ? [] : [{ type, number, country }]
   })
-  const countries = [...after('nationality'), ...after('citizen'), ...after('POB').map(ofacPlace)]
+  const countries = [...after('nationality'), ...after('citizen'), ...after('POB').map(readOfacBirthCountry)]
   return { births: after('DOB'), facts: entryFacts({ countries, documents, addresses: [] }) }
 }
 

@@ -1,6 +1,6 @@
 /** The operations on bulk payouts, in the group `payouts`. */
 import * as bulk from '../bulk-payouts.ts'
-import { amount, pain001, resource, unique } from './example.ts'
+import { amount, pain001, resource, uniqueText } from './example.ts'
 import type { Operation } from './operation.ts'
 import { bulkId } from './params.ts'
 
@@ -27,14 +27,14 @@ export const bulkPayoutsOperations = {
     example: {
       body: {
         mode: 'BestEffort',
-        idempotencyKey: unique(),
+        idempotencyKey: uniqueText(),
         payouts: [
           {
             amount: amount('10.00'),
             beneficiaryId: resource('beneficiary'),
             currency: 'EUR',
-            idempotencyKey: unique(),
-            reference: unique(),
+            idempotencyKey: uniqueText(),
+            reference: uniqueText(),
           },
         ],
       },
@@ -66,7 +66,7 @@ export const bulkPayoutsOperations = {
       'idempotency_key_reused',
     ],
     example: {
-      body: { mode: 'BestEffort', idempotencyKey: unique(), customerId: resource('customer'), document: pain001 },
+      body: { mode: 'BestEffort', idempotencyKey: uniqueText(), customerId: resource('customer'), document: pain001 },
     },
   },
   listBulkPayouts: {

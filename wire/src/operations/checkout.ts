@@ -1,6 +1,6 @@
 /** The operations of the group `checkout`. */
 import * as checkout from '../checkout.ts'
-import { amount, resource, unique } from './example.ts'
+import { amount, resource, uniqueText } from './example.ts'
 import type { Operation } from './operation.ts'
 import { latePaymentId, linkId, refundId, sessionId } from './params.ts'
 
@@ -39,12 +39,12 @@ export const checkoutOperations = {
       body: {
         amount: amount('10.00'),
         currency: 'EUR',
-        idempotencyKey: unique(),
+        idempotencyKey: uniqueText(),
         customer: { email: 'ada@example.com', fullName: 'Ada Lovelace', residenceCountryCode: 'DE' },
         paymentCountryCode: 'DE',
         paymentMethod: 'SepaCreditTransfer',
         returnUrl: 'https://shop.example.com/orders/42',
-        websiteReference: unique(),
+        websiteReference: uniqueText(),
         customFields: { order: 'A-1' },
         description: 'Order 42',
         lineItems: [
@@ -153,8 +153,8 @@ export const checkoutOperations = {
       params: { sessionId: resource('paidSession') },
       body: {
         amount: amount('0.50'),
-        idempotencyKey: unique(),
-        reference: unique('Refund of order 42'),
+        idempotencyKey: uniqueText(),
+        reference: uniqueText('Refund of order 42'),
         reason: 'One item was damaged.',
       },
     },

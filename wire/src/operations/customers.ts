@@ -1,7 +1,7 @@
 /** The operations of the group `customers`. */
 import * as customers from '../customers.ts'
 import { CustomerCapabilities, CustomerVerification } from '../verification.ts'
-import { email, resource, unique } from './example.ts'
+import { emailPlaceholder, resource, uniqueText } from './example.ts'
 import type { Operation } from './operation.ts'
 import { customerId } from './params.ts'
 
@@ -36,12 +36,12 @@ export const customersOperations = {
     refusals: ['validation_failed', 'customer_exists', 'country_not_supported'],
     example: {
       body: {
-        email,
-        partnerCustomerIdentifier: unique('customer-42'),
+        emailPlaceholder,
+        partnerCustomerIdentifier: uniqueText('customer-42'),
         customerType: 'Individual',
         kyc: { fullName: 'Ada Lovelace', dateOfBirth: '1990-12-10', citizenshipCountryCode: 'GB', city: 'London' },
       },
-      fullBody: { email, partnerCustomerIdentifier: unique(), customerType: 'Individual', kyc: fullKyc },
+      fullBody: { emailPlaceholder, partnerCustomerIdentifier: uniqueText(), customerType: 'Individual', kyc: fullKyc },
     },
   },
   listCustomers: {
@@ -189,7 +189,7 @@ export const customersOperations = {
     example: {
       params: { id: resource('customer') },
       body: { kyc: { addressLine1: '12 St James Square', city: 'London', mobilePhone: null } },
-      fullBody: { email, partnerCustomerIdentifier: unique(), kyc: fullKyc },
+      fullBody: { emailPlaceholder, partnerCustomerIdentifier: uniqueText(), kyc: fullKyc },
     },
   },
 } as const satisfies Record<string, Operation>

@@ -76,10 +76,10 @@ export type Placeholder =
 /** Placeholder for a resource: its id, unless `resources` says otherwise. */
 export const resource = (name: Resource): Placeholder => ({ fill: 'resource', resource: name })
 /** Placeholder for a unique text. The recorded example has `readable`, or else a UUID. */
-export const unique = (readable?: string): Placeholder => ({ fill: 'unique', readable })
+export const uniqueText = (readable?: string): Placeholder => ({ fill: 'unique', readable })
 /** Placeholder for a unique email address. */
-export const email: Placeholder = { fill: 'email' }
-export const ago = (secondsAgo: number): Placeholder => ({ fill: 'time', secondsAgo })
+export const emailPlaceholder: Placeholder = { fill: 'email' }
+export const pastTime = (secondsAgo: number): Placeholder => ({ fill: 'time', secondsAgo })
 /** Placeholder for the first day of the next year. */
 export const newYear: Placeholder = { fill: 'newYear' }
 /** Placeholder for a pain.001 file with one payment and a unique message id. */

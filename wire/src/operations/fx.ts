@@ -1,6 +1,6 @@
 /** The operations of the group `fx`. */
 import * as fx from '../fx.ts'
-import { amount, resource, unique } from './example.ts'
+import { amount, resource, uniqueText } from './example.ts'
 import type { Operation } from './operation.ts'
 import { quoteId } from './params.ts'
 
@@ -92,6 +92,6 @@ export const fxOperations = {
       'customer_not_verified',
       'balance_limit_exceeded',
     ],
-    example: { body: { quoteId: resource('quote'), idempotencyKey: unique(), reference: unique() } },
+    example: { body: { quoteId: resource('quote'), idempotencyKey: uniqueText(), reference: uniqueText() } },
   },
 } as const satisfies Record<string, Operation>

@@ -1,6 +1,6 @@
 /** The operations on guest links, in the group `users`: a person who may manage the team may also invite guests. */
 import * as guests from '../guest-links.ts'
-import { email, resource } from './example.ts'
+import { emailPlaceholder, resource } from './example.ts'
 import type { Operation } from './operation.ts'
 import { guestLinkId } from './params.ts'
 
@@ -21,7 +21,7 @@ export const guestLinksOperations = {
       'once. Its session ends with the link, and when you lose `users:write` or the permission for webhooks. Responses never contain the link. ' +
       'Idempotent by `Idempotency-Key`; without a key a repeated request emails a second link.',
     refusals: ['validation_failed'],
-    example: { body: { email, fullName: 'Joan Clarke', access: 'read', expiresInHours: 24 } },
+    example: { body: { emailPlaceholder, fullName: 'Joan Clarke', access: 'read', expiresInHours: 24 } },
   },
   listGuestLinks: {
     tag: 'users',

@@ -1,7 +1,7 @@
 /** The operations of the group `payouts`. */
 import * as payouts from '../payouts.ts'
 import { Verification } from '../beneficiaries.ts'
-import { amount, resource, unique } from './example.ts'
+import { amount, resource, uniqueText } from './example.ts'
 import type { Operation } from './operation.ts'
 import { payoutId } from './params.ts'
 
@@ -52,8 +52,8 @@ export const payoutsOperations = {
         amount: amount('12.50'),
         currency: 'EUR',
         beneficiaryId: resource('beneficiary'),
-        idempotencyKey: unique('payout-2026-0042'),
-        reference: unique('INV-2026-0042'),
+        idempotencyKey: uniqueText('payout-2026-0042'),
+        reference: uniqueText('INV-2026-0042'),
       },
     },
   },
@@ -82,8 +82,8 @@ export const payoutsOperations = {
         amount: amount('10.00'),
         beneficiaryId: resource('beneficiary'),
         currency: 'EUR',
-        idempotencyKey: unique(),
-        reference: unique(),
+        idempotencyKey: uniqueText(),
+        reference: uniqueText(),
       },
     },
   },
@@ -111,8 +111,8 @@ export const payoutsOperations = {
         amount: amount('1.25'),
         beneficiaryId: resource('tokenBeneficiary'),
         currency: 'USDC',
-        idempotencyKey: unique(),
-        reference: unique(),
+        idempotencyKey: uniqueText(),
+        reference: uniqueText(),
       },
     },
   },
@@ -281,8 +281,8 @@ export const payoutsOperations = {
       body: {
         quoteId: resource('payoutQuote'),
         beneficiaryId: resource('foreignBeneficiary'),
-        idempotencyKey: unique(),
-        reference: unique(),
+        idempotencyKey: uniqueText(),
+        reference: uniqueText(),
       },
     },
   },

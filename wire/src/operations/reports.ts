@@ -1,6 +1,6 @@
 /** The operations of the group `reports`. */
 import * as reports from '../reports.ts'
-import { resource, unique } from './example.ts'
+import { resource, uniqueText } from './example.ts'
 import type { Operation } from './operation.ts'
 import { reportId, scheduleId } from './params.ts'
 
@@ -28,7 +28,7 @@ export const reportsOperations = {
         from: '2026-01-01T00:00:00Z',
         to: '2026-02-01T00:00:00Z',
         currency: 'EUR',
-        idempotencyKey: unique('statement-2026-01'),
+        idempotencyKey: uniqueText('statement-2026-01'),
       },
     },
   },

@@ -3,7 +3,7 @@ import * as checkout from '../checkout.ts'
 import * as fx from '../fx.ts'
 import * as simulations from '../simulations.ts'
 import { Uuid, described } from '../shapes.ts'
-import { amount, resource, unique } from './example.ts'
+import { amount, resource, uniqueText } from './example.ts'
 import type { Operation } from './operation.ts'
 import { walletId, sessionId } from './params.ts'
 
@@ -31,8 +31,8 @@ export const simulationsOperations = {
         amount: amount('100.00'),
         currency: 'EUR',
         outcome: 'completed',
-        websiteReference: unique('order-1001'),
-        idempotencyKey: unique('deposit-1001'),
+        websiteReference: uniqueText('order-1001'),
+        idempotencyKey: uniqueText('deposit-1001'),
         customFields: { order: 'A-1' },
       },
     },
@@ -89,7 +89,7 @@ export const simulationsOperations = {
         amount: amount('25.00'),
         currency: 'EUR',
         outcome: 'completed',
-        idempotencyKey: unique('withdrawal-1001'),
+        idempotencyKey: uniqueText('withdrawal-1001'),
       },
     },
   },
@@ -260,7 +260,7 @@ export const simulationsOperations = {
         query: '',
         body: '{}',
         timestamp: '1767225600',
-        nonce: unique(),
+        nonce: uniqueText(),
         signature: 'AAAA',
         canonicalString: 'POST',
       },

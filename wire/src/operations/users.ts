@@ -1,7 +1,7 @@
 /** The operations of the group `users`. */
 import * as users from '../users.ts'
 import * as audit from '../audit.ts'
-import { email, resource } from './example.ts'
+import { emailPlaceholder, resource } from './example.ts'
 import type { Operation } from './operation.ts'
 import { invitationId, userId } from './params.ts'
 
@@ -25,7 +25,9 @@ export const usersOperations = {
       'invitation is refused with 409 `invitation_exists` and a pointer to the entry. Idempotent by ' +
       '`Idempotency-Key`; without a key a repeated request is refused with that code.',
     refusals: ['validation_failed', 'invitation_exists'],
-    example: { body: { invitations: [{ email, fullName: 'Joan Clarke', role: 'Operator' }], expiryInDays: 3 } },
+    example: {
+      body: { invitations: [{ emailPlaceholder, fullName: 'Joan Clarke', role: 'Operator' }], expiryInDays: 3 },
+    },
   },
   listInvitations: {
     tag: 'users',

@@ -1,6 +1,6 @@
 /** The operations of the group `webhooks`. */
 import * as webhooks from '../webhooks.ts'
-import { ago, resource } from './example.ts'
+import { pastTime, resource } from './example.ts'
 import type { Operation } from './operation.ts'
 import { subscriptionId, deliveryId, eventId, recoveryId } from './params.ts'
 
@@ -239,7 +239,7 @@ export const webhooksOperations = {
       'ago and may begin before the subscription was created. One recovery runs at a time per subscription. ' +
       'Idempotent by `Idempotency-Key`.',
     refusals: ['validation_failed', 'not_found', 'recovery_in_progress'],
-    example: { params: { id: resource('subscription') }, body: { since: ago(1), until: ago(0) } },
+    example: { params: { id: resource('subscription') }, body: { since: pastTime(1), until: pastTime(0) } },
   },
   listRecoveries: {
     tag: 'webhooks',

@@ -1,7 +1,7 @@
 /** Queues and renders the mails of monitors. */
 import type { MonitorRow } from './store.ts'
 import { amountText, escapeHtml } from '../../kernel/index.ts'
-import { htmlPage, type MailContent, type MailQueue, type MailToRender, oneLine, utc } from '../../mail/index.ts'
+import { htmlPage, type MailContent, type MailQueue, type MailToRender, oneLine, formatUtc } from '../../mail/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { type Crossing, rearmThreshold } from './rules.ts'
 
@@ -90,7 +90,7 @@ export function renderMonitorMail(mail: MailToRender): MailContent {
     `The ${balanceSums[measure]} ${currency} balance of ${oneLine(mail.partnerName)} is ${direction.toLowerCase()} ${threshold} ${currency}.`,
     ...(description === null ? [] : [`Your note: ${oneLine(description)}`]),
     `Balance: ${balance} ${currency}`,
-    `Crossed at: ${utc(new Date(data.crossedAt))}`,
+    `Crossed at: ${formatUtc(new Date(data.crossedAt))}`,
     ...(reference === null ? [] : [`Transaction: ${oneLine(reference)}`]),
     `The monitor triggers again after the balance was ${direction === 'Below' ? 'at least' : 'at most'} ${rearmAt} ${currency}.`,
     `To change or delete the monitor: /v1/accounts/${accountId}/monitors/${monitorId}`,

@@ -2,7 +2,7 @@
 import { monitors as wire } from '@partner-payments/wire'
 import { type Handlers, writePage, createRecordWriter } from '../../kernel/api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
-import { writeAmount } from '../../kernel/index.ts'
+import { toJsonAmount } from '../../kernel/index.ts'
 import { rearmThreshold } from './rules.ts'
 import type { CrossingItem, Monitor, Monitors } from './service.ts'
 
@@ -37,12 +37,12 @@ const writeMonitor = createRecordWriter(wire.Monitor)
 const toWire = (monitor: Monitor) =>
   writeMonitor({
     ...monitor,
-    threshold: writeAmount(monitor.threshold, monitor.currency),
-    rearmAt: writeAmount(rearmThreshold(monitor), monitor.currency),
+    threshold: toJsonAmount(monitor.threshold, monitor.currency),
+    rearmAt: toJsonAmount(rearmThreshold(monitor), monitor.currency),
     notify: { emails: monitor.emails, event: monitor.sendsEvent },
-    lastBalance: monitor.lastBalance === null ? null : writeAmount(monitor.lastBalance, monitor.currency),
+    lastBalance: monitor.lastBalance === null ? null : toJsonAmount(monitor.lastBalance, monitor.currency),
   })
 
 const writeCrossing = createRecordWriter(wire.MonitorCrossing)
 const toCrossing = ({ crossedAt: at, balance, currency, ...crossing }: CrossingItem) =>
-  writeCrossing({ ...crossing, at, balance: writeAmount(balance, currency) })
+  writeCrossing({ ...crossing, at, balance: toJsonAmount(balance, currency) })

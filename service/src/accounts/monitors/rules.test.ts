@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { idAfter, newId, nilId, present } from '../../kernel/index.ts'
-import { type Crossing, judgeMonitors } from './rules.ts'
+import { type Crossing, evaluateMonitors } from './rules.ts'
 import type { BalanceRow, MonitorRow } from './store.ts'
 
 const partnerId = newId()
@@ -55,7 +55,7 @@ const shown = (crossings: readonly Crossing[]) =>
 test('transfers that take effect together are evaluated as one', () => {
   const monitor = monitorOf({ measure: 'Available' })
   const movements = [movement(1, 0n, 40n, 'entry'), movement(2, 0n, 20n, 'entry'), movement(3, 0n, -60n)]
-  const { crossings } = judgeMonitors({ balance, monitors: [monitor], movements, readTo: at(3) }, crossingsMax)
+  const { crossings } = evaluateMonitors({ balance, monitors: [monitor], movements, readTo: at(3) }, crossingsMax)
   assert.deepEqual(shown(crossings), ['Triggered 40 r-2', 'Rearmed 100 r-3'])
 })
 
@@ -63,7 +63,7 @@ test('a threshold is crossed by a lower or higher balance, not by an equal one',
   const below = monitorOf()
   const above = monitorOf({ direction: 'Above', rearmAt: 30n })
   const movements = [-50n, -1n, 2n, -22n].map((posted, index) => movement(index + 1, posted))
-  const { crossings } = judgeMonitors({ balance, monitors: [below, above], movements, readTo: at(9) }, crossingsMax)
+  const { crossings } = evaluateMonitors({ balance, monitors: [below, above], movements, readTo: at(9) }, crossingsMax)
   assert.deepEqual(shown(crossings.filter(({ monitorId }) => monitorId === below.id)), [
     'Triggered 49 r-2',
     'Rearmed 51 r-3',
@@ -80,7 +80,7 @@ test('a monitor is evaluated from its start', () => {
   const early = monitorOf({ startsAfter: at(2) })
   const late = monitorOf({ startsAfter: at(9) })
   const movements = [movement(1, -60n), movement(3, 70n)]
-  const { crossings, monitors } = judgeMonitors(
+  const { crossings, monitors } = evaluateMonitors(
     { balance, monitors: [early, late], movements, readTo: at(5) },
     crossingsMax,
   )
@@ -147,7 +147,7 @@ test('reading in parts of any size finds the same crossings as a simple computat
         assert.ok(turn <= steps.length, 'each reading goes on')
         const page = movements.filter(({ id }) => id > row.position).slice(0, pageMax)
         const readTo = present(page.at(-1), 'there is more').id
-        const evaluation = judgeMonitors({ balance: row, monitors, movements: page, readTo }, perReading)
+        const evaluation = evaluateMonitors({ balance: row, monitors, movements: page, readTo }, perReading)
         found.push(...evaluation.crossings)
         monitors = monitors.map((monitor) => evaluation.monitors.find(({ id }) => id === monitor.id) ?? monitor)
         row = evaluation.balance

@@ -1,6 +1,6 @@
 /** Pure: which monitors a partner may create, and how monitors are evaluated against the movements of a balance. */
 import type { BodyOf, Decimal } from '@partner-payments/wire'
-import { readBalance, refuseInvalid } from '../../kernel/api/index.ts'
+import { parseBalance, refuseInvalid } from '../../kernel/api/index.ts'
 import { type Currency, type Minor, idTime, present } from '../../kernel/index.ts'
 import type { AccountMovement } from '../../ledger/index.ts'
 import type { BalanceRow, CrossingRow, MonitorRow } from './store.ts'
@@ -15,8 +15,8 @@ export type MonitorTerms = Pick<
  * Parses a new monitor. Refuses (400, with pointers): amounts, a `rearmAt` on the wrong side of the threshold, no
  * recipient.
  */
-export function readTerms(body: BodyOf<'createAccountMonitor'>, currency: Currency): MonitorTerms {
-  return changeTerms(noTerms, body, currency)
+export function parseTerms(body: BodyOf<'createAccountMonitor'>, currency: Currency): MonitorTerms {
+  return applyTermChanges(noTerms, body, currency)
 }
 const noTerms: MonitorTerms = {
   direction: 'Below',
@@ -29,13 +29,14 @@ const noTerms: MonitorTerms = {
 }
 
 /** Applies the fields of the body to the terms, with the checks of `readTerms`. */
-export function changeTerms(
+export function applyTermChanges(
   terms: MonitorTerms,
   body: BodyOf<'updateAccountMonitor'>,
   currency: Currency,
 ): MonitorTerms {
   const { direction = terms.direction, measure = terms.measure, notify = {}, description = terms.description } = body
-  const threshold = body.threshold === undefined ? terms.threshold : readBalance(body.threshold, currency, '/threshold')
+  const threshold =
+    body.threshold === undefined ? terms.threshold : parseBalance(body.threshold, currency, '/threshold')
   const rearmAt = body.rearmAt === undefined ? terms.rearmAt : readRearmAt(body.rearmAt, currency)
   const { emails = terms.emails, event: sendsEvent = terms.sendsEvent } = notify
   const changed = { direction, measure, threshold, rearmAt, emails, sendsEvent, description }
@@ -44,7 +45,7 @@ export function changeTerms(
 }
 
 const readRearmAt = (value: Decimal | null, currency: Currency): Minor | null =>
-  value === null ? null : readBalance(value, currency, '/rearmAt')
+  value === null ? null : parseBalance(value, currency, '/rearmAt')
 
 function refuseBadTerms({ direction, threshold, rearmAt, emails, sendsEvent }: MonitorTerms): void {
   if (direction === 'Below' && threshold === 0n)
@@ -59,7 +60,7 @@ function refuseBadTerms({ direction, threshold, rearmAt, emails, sendsEvent }: M
 }
 
 /** Reports whether a change restarts the monitor at the current balance. */
-export const isOtherLine = (before: MonitorTerms, after: MonitorTerms): boolean =>
+export const restartsMonitor = (before: MonitorTerms, after: MonitorTerms): boolean =>
   before.direction !== after.direction ||
   before.measure !== after.measure ||
   before.threshold !== after.threshold ||
@@ -84,7 +85,7 @@ function crossingKind(monitor: MonitorRow, balance: Minor): CrossingRow['kind'] 
 type Movement = Omit<AccountMovement, 'reference'> & { readonly reference: string | null }
 
 /** A balance with the movements and monitors that a worker has read after its position. */
-export type BalanceReading = {
+export type BalanceMovements = {
   readonly balance: BalanceRow
   /** Monitors that have not ended. */
   readonly monitors: readonly MonitorRow[]
@@ -92,7 +93,7 @@ export type BalanceReading = {
   /** The last transfer up to which the movements are complete. */
   readonly readTo: string
 }
-export type BalanceJudgement = {
+export type BalanceEvaluation = {
   /** The balance with its new position and sums. */
   readonly balance: BalanceRow
   /** Monitors that have changed. */
@@ -108,10 +109,10 @@ export type Crossing = CrossingRow & { readonly monitor: MonitorRow }
  * Evaluates each monitor against the balance at its start, and after each later movement. Transfers that take effect
  * together are evaluated as one. Stops after the movement that reaches `crossingsMax` crossings.
  */
-export function judgeMonitors(
-  { balance, monitors, movements, readTo }: BalanceReading,
+export function evaluateMonitors(
+  { balance, monitors, movements, readTo }: BalanceMovements,
   crossingsMax: number,
-): BalanceJudgement {
+): BalanceEvaluation {
   const now = new Map(monitors.map((monitor) => [monitor.id, monitor]))
   const waiting = monitors
     .filter(({ startsAfter }) => startsAfter > balance.position)

@@ -4,8 +4,8 @@ import { notFound, type Page, Refusal, refuseFields, requireMembers } from '../.
 import { firstIdOf, newId, nilId, present } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Balance } from '../../ledger/index.ts'
-import { certainUntil, createMonitorStep, type MonitorsDeps } from './work.ts'
-import { changeTerms, isOtherLine, measuredAmount, type MonitorTerms, readTerms } from './rules.ts'
+import { visibleUntil, createMonitorStep, type MonitorsDeps } from './work.ts'
+import { applyTermChanges, restartsMonitor, measuredAmount, type MonitorTerms, parseTerms } from './rules.ts'
 import * as store from './store.ts'
 
 /** `lastBalance`: null until a worker has evaluated the monitor. */
@@ -107,7 +107,7 @@ function createCreate(deps: MonitorsDeps): Monitors['createMonitor'] {
   return ({ partnerId, accountId }, body, outerTx) =>
     inTransaction(db, outerTx, async (tx) => {
       const { currency } = await requireBalance(ledger, tx, partnerId, accountId)
-      const terms = await requireTeam(deps, tx, partnerId, readTerms(body, currency))
+      const terms = await requireTeam(deps, tx, partnerId, parseTerms(body, currency))
       const key = { partnerId, accountId }
       const account = (await ledger.standings(tx, [{ ...key, position: nilId }], nilId)).get(accountId)
       if (account?.isClosed === true)
@@ -147,7 +147,7 @@ function createCreate(deps: MonitorsDeps): Monitors['createMonitor'] {
  * final sums.
  */
 async function startingBalance(deps: MonitorsDeps, tx: Tx, row: store.BalanceRow): Promise<store.BalanceRow> {
-  const moment = await certainUntil(tx, deps)
+  const moment = await visibleUntil(tx, deps)
   const sums = (await deps.ledger.balancesAt(tx, row.partnerId, moment)).find(({ id }) => id === row.accountId)
   const { posted, reserved } = present(sums, `no balance ${row.accountId}`)
   return { ...row, position: firstIdOf(moment), posted, reserved }
@@ -173,9 +173,9 @@ function createChanges(deps: MonitorsDeps, find: FindMonitor): Pick<Monitors, 'u
         const { balance, row } = await locked(tx, key, id)
         if (row.state === 'Ended')
           throw new Refusal('account_blocked', 'The balance is closed: its monitors have ended.')
-        const changed = changeTerms(row, body, row.currency)
+        const changed = applyTermChanges(row, body, row.currency)
         const terms = body.notify?.emails === undefined ? changed : await requireTeam(deps, tx, key.partnerId, changed)
-        const start = isOtherLine(row, terms) ? { state: 'Armed' as const, startsAfter: newId() } : {}
+        const start = restartsMonitor(row, terms) ? { state: 'Armed' as const, startsAfter: newId() } : {}
         const after = { ...row, ...terms, ...start, updatedAt: clock.now() }
         await store.updateMonitor(tx, after)
         const startsUntil = after.startsAfter > balance.startsUntil ? after.startsAfter : balance.startsUntil

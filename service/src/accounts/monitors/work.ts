@@ -7,11 +7,11 @@
  * Transfers are evaluated in the order of their ids, and only up to a time before which no further transfer can appear
  * (README.md of the ledger).
  */
-import { after, type Clock, firstIdOf, type Log, idTime, newId, nilId, writeAmount } from '../../kernel/index.ts'
+import { after, type Clock, firstIdOf, type Log, idTime, newId, nilId, toJsonAmount } from '../../kernel/index.ts'
 import type { Ledger, MovementPage, AccountStanding } from '../../ledger/index.ts'
-import { byShard, type Database, oldestTransactionStart, type Tx } from '../../postgres/index.ts'
+import { groupByShard, type Database, oldestTransactionStart, type Tx } from '../../postgres/index.ts'
 import { type MembersByAddress, queueMonitorMails } from './mail.ts'
-import { type Crossing, judgeMonitors, type BalanceJudgement, rearmThreshold } from './rules.ts'
+import { type Crossing, evaluateMonitors, type BalanceEvaluation, rearmThreshold } from './rules.ts'
 import * as store from './store.ts'
 import type { EventOutbox, EventPayload } from '../../events/index.ts'
 import type { Cursors } from '../../kernel/api/index.ts'
@@ -34,7 +34,7 @@ export function createMonitorStep(deps: MonitorsDeps): MonitorStep {
   return {
     evaluatedUntil: round.evaluatedUntil,
     monitorStep: async () => {
-      const certain = await certainUntil(db, deps)
+      const certain = await visibleUntil(db, deps)
       const end = firstIdOf(certain)
       round.begin(idTime(newId()).getTime() - deps.clockDifferenceMsMax - certain.getTime())
       const found = await store.listMonitored(db, last, limits.balancesPerLookMax)
@@ -89,7 +89,7 @@ function createRound(clock: Clock) {
 
 /** Splits keys into batches. On a sharded database a batch has the keys of one partner. */
 function splitKeys<T extends store.BalanceKey>(db: Database, keys: readonly T[], keysMax: number): readonly T[][] {
-  return byShard(db, keys).flatMap((group) =>
+  return groupByShard(db, keys).flatMap((group) =>
     Array.from({ length: Math.ceil(group.length / keysMax) }, (_, at) => group.slice(at * keysMax, (at + 1) * keysMax)),
   )
 }
@@ -195,7 +195,7 @@ function evaluateBalance(
   monitors: readonly store.MonitorRow[],
   crossingsMax: number,
   now: Date,
-): BalanceJudgement {
+): BalanceEvaluation {
   const { movements, readTo = end } = page
   const isStill = standing !== undefined && movements.length === 0
   if (isStill && hasWrongSums(row, standing)) {
@@ -204,14 +204,17 @@ function evaluateBalance(
     const { posted, reserved } = standing
     // No transfer follows: the current balance shows what the monitors missed.
     const missed = { id: readTo, posted: posted - row.posted, reserved: reserved - row.reserved, together: undefined }
-    return judgeMonitors({ balance: row, monitors, movements: [{ ...missed, reference: null }], readTo }, crossingsMax)
+    return evaluateMonitors(
+      { balance: row, monitors, movements: [{ ...missed, reference: null }], readTo },
+      crossingsMax,
+    )
   }
   if (isStill && hasClosed(row, standing)) {
     const ended = { state: 'Ended', endReason: 'AccountClosed', endedAt: now } as const
     const balance = { ...row, monitors: 0 }
     return { balance, monitors: monitors.map((monitor) => ({ ...monitor, ...ended })), crossings: [], isPartial: false }
   }
-  const evaluation = judgeMonitors({ balance: row, monitors, movements, readTo }, crossingsMax)
+  const evaluation = evaluateMonitors({ balance: row, monitors, movements, readTo }, crossingsMax)
   return page.readTo === undefined ? evaluation : { ...evaluation, isPartial: true }
 }
 
@@ -224,7 +227,7 @@ function toCrossedEvent({
 }: Crossing): EventPayload<'account.balance.crossed'> {
   const { id, accountId, currency, direction, measure, threshold, description } = monitor
   return {
-    amount: writeAmount(balance, currency),
+    amount: toJsonAmount(balance, currency),
     currency,
     customFields: null,
     idempotencyKey: null,
@@ -235,8 +238,8 @@ function toCrossedEvent({
     direction,
     kind,
     measure,
-    rearmAt: writeAmount(rearmThreshold(monitor), currency),
-    threshold: writeAmount(threshold, currency),
+    rearmAt: toJsonAmount(rearmThreshold(monitor), currency),
+    threshold: toJsonAmount(threshold, currency),
     transactionReference: reference,
   }
 }
@@ -298,5 +301,5 @@ const limitsDefault: MonitorLimits = {
 }
 
 /** Returns the time before which all transfers are visible to the next statement (README.md of the ledger). */
-export const certainUntil = async (tx: Tx, { clockDifferenceMsMax }: Pick<MonitorsDeps, 'clockDifferenceMsMax'>) =>
+export const visibleUntil = async (tx: Tx, { clockDifferenceMsMax }: Pick<MonitorsDeps, 'clockDifferenceMsMax'>) =>
   after(await oldestTransactionStart(tx), -clockDifferenceMsMax)

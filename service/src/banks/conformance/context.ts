@@ -20,11 +20,11 @@ import {
 import type { Ability, Behaviour, Harness, OpenConnector } from './harness.ts'
 
 /** Limit of a read that returns all notifications: more than any check leaves at the bank. */
-export const manyNotifications = 5000
+export const notificationsReadMax = 5000
 const notificationMsMaxDefault = 5 * secondMs
 const pollMs = 10
 /** The time within which a call must end after its signal aborts. */
-export const afterTimeoutMs = secondMs
+export const abortGraceMs = secondMs
 const roundsMax = 50
 
 /** The answer of a connector, or `unreachable` if it threw Unreachable. */
@@ -38,7 +38,7 @@ type Reason = {
   readonly bankText?: string | null
 }
 
-export type Context = {
+export type CheckContext = {
   readonly harness: Harness
   /** The open connector. `restart` replaces it. */
   readonly connector: () => Connector
@@ -61,7 +61,7 @@ export type Context = {
   readonly drain: () => Promise<void>
 }
 
-export async function createContext(harness: Harness): Promise<Context & { readonly close: () => Promise<void> }> {
+export async function createContext(harness: Harness): Promise<CheckContext & { readonly close: () => Promise<void> }> {
   let opened: OpenConnector = await harness.open()
   const connector = () => opened.connector
   const calls = createCalls(connector)
@@ -80,7 +80,7 @@ export async function createContext(harness: Harness): Promise<Context & { reado
 }
 
 const createInstruction =
-  (harness: Harness): Context['instruction'] =>
+  (harness: Harness): CheckContext['instruction'] =>
   (behaviour = 'settle', fields = {}) => {
     const id = newId()
     const instruction: Instruction = {
@@ -99,17 +99,17 @@ const createInstruction =
     return harness.prepare(instruction, behaviour)
   }
 
-type Calls = Pick<Context, 'instruct' | 'find' | 'read' | 'acknowledge'>
+type Calls = Pick<CheckContext, 'instruct' | 'find' | 'read' | 'acknowledge'>
 
 function createCalls(connector: () => Connector): Calls {
   /** Calls the connector with a signal that aborts the call at its time limit, as the settlement worker does. */
   const callInTime = <T>(what: string, call: (options: CallOptions) => Promise<T>): Promise<T> => {
     const { callTimeoutMs } = connector().limits
-    return withTimeLimit(what, call({ signal: AbortSignal.timeout(callTimeoutMs) }), callTimeoutMs + afterTimeoutMs)
+    return withTimeLimit(what, call({ signal: AbortSignal.timeout(callTimeoutMs) }), callTimeoutMs + abortGraceMs)
   }
   return {
     instruct: async (instructions, by = connector()) => {
-      const outcomes = await unlessUnreachable(callInTime('instruct', (options) => by.instruct(instructions, options)))
+      const outcomes = await catchUnreachable(callInTime('instruct', (options) => by.instruct(instructions, options)))
       if (outcomes === 'unreachable') return instructions.map(() => 'unknown')
       assert.equal(outcomes.length, instructions.length, 'instruct returns one outcome for each instruction')
       return outcomes.map((outcome) => (outcome === 'unknown' ? outcome : checkAcknowledgement(outcome)))
@@ -119,7 +119,7 @@ function createCalls(connector: () => Connector): Calls {
       assert.equal(found.length, keys.length, 'find returns one answer for each key')
       return found.map((acknowledgement) => acknowledgement && checkAcknowledgement(acknowledgement))
     },
-    read: async (notificationsMax = manyNotifications) => {
+    read: async (notificationsMax = notificationsReadMax) => {
       const read = await callInTime('notifications', (options) => connector().notifications(notificationsMax, options))
       assert.ok(
         read.length <= notificationsMax,
@@ -138,7 +138,7 @@ function createCalls(connector: () => Connector): Calls {
 function createNotifications(
   harness: Harness,
   { read, acknowledge }: Calls,
-): Pick<Context, 'notificationsOf' | 'drain'> {
+): Pick<CheckContext, 'notificationsOf' | 'drain'> {
   return {
     notificationsOf: async (instructions, count) => {
       const ids = new Set(instructions.map(({ id }) => id))
@@ -202,7 +202,7 @@ export async function withTimeLimit<T>(what: string, work: Promise<T>, msMax: nu
 }
 
 /** Returns `unreachable` if `work` throws Unreachable. Rethrows other errors, which are defects of the connector. */
-export async function unlessUnreachable<T>(work: Promise<T>): Promise<Answer<T>> {
+export async function catchUnreachable<T>(work: Promise<T>): Promise<Answer<T>> {
   try {
     return await work
   } catch (error) {
@@ -222,7 +222,11 @@ export async function eventually(msMax: number, condition: () => Promise<boolean
 }
 
 /** Checks that the bank has the instruction and executed it `times` times: 0 if it refused the instruction. */
-export async function checkExecuted({ harness }: Context, instruction: Instruction, times: 0 | 1 = 1): Promise<void> {
+export async function checkExecuted(
+  { harness }: CheckContext,
+  instruction: Instruction,
+  times: 0 | 1 = 1,
+): Promise<void> {
   const record = await harness.recordOf(instruction)
   assert.ok(record, 'the bank has the instruction')
   assert.equal(record.timesExecuted, times, `the bank executed the instruction ${record.timesExecuted} times`)
@@ -234,7 +238,7 @@ export async function checkExecuted({ harness }: Context, instruction: Instructi
  * accepted instruction once.
  */
 export async function resolveOutcomes(
-  context: Context,
+  context: CheckContext,
   instructions: readonly Instruction[],
   outcomes: readonly InstructionOutcome[],
 ): Promise<readonly Acknowledgement[]> {
@@ -263,7 +267,7 @@ export async function resolveOutcomes(
 
 /** Adds the acknowledgements of the bank to `known`, and returns the instructions that it does not have. */
 async function enquire(
-  context: Context,
+  context: CheckContext,
   instructions: readonly Instruction[],
   known: Map<Instruction, Acknowledgement>,
 ): Promise<readonly Instruction[]> {
@@ -290,5 +294,5 @@ export type Check = {
   /** The abilities that the bank needs for the check. */
   readonly needs: readonly Ability[]
   /** Throws if the guarantee does not hold. */
-  readonly run: (context: Context) => Promise<void>
+  readonly run: (context: CheckContext) => Promise<void>
 }

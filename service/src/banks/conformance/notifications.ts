@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { newId, systemClock } from '../../kernel/index.ts'
 import type { BankNotification, Instruction } from '../../rails/index.ts'
-import { type Check, type Context, manyNotifications } from './context.ts'
+import { type Check, type CheckContext, notificationsReadMax } from './context.ts'
 import type { Behaviour } from './harness.ts'
 
 const kindsOf = (notifications: readonly BankNotification[], { id }: Instruction): readonly string[] =>
@@ -139,7 +139,7 @@ const oldestTime: Check = {
 }
 
 /** Creates and reads six notifications, the only ones at the bank. A blockchain does not return a settled payment. */
-async function sixNotifications(context: Context): Promise<readonly BankNotification[]> {
+async function sixNotifications(context: CheckContext): Promise<readonly BankNotification[]> {
   const returns = context.harness.cannot?.includes('return') !== true
   const behaviours: readonly Behaviour[] = returns
     ? ['settle', 'return', 'settle', 'return']
@@ -147,7 +147,7 @@ async function sixNotifications(context: Context): Promise<readonly BankNotifica
   const instructions = behaviours.map((behaviour) => context.instruction(behaviour))
   await context.instruct(instructions)
   await context.notificationsOf(instructions, 6)
-  const all = await context.read(manyNotifications)
+  const all = await context.read(notificationsReadMax)
   assert.equal(all.length, 6, 'a read returns only the notifications of these instructions')
   return all
 }

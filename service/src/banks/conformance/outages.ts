@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import type { CallOptions, Connector } from '../../rails/index.ts'
 import {
-  afterTimeoutMs,
+  abortGraceMs,
   type Check,
   checkExecuted,
-  type Context,
+  type CheckContext,
   withTimeLimit,
   eventually,
   resolveOutcomes,
-  unlessUnreachable,
+  catchUnreachable,
 } from './context.ts'
 import type { Fault, Harness } from './harness.ts'
 
@@ -68,7 +68,7 @@ const lostEnquiry: Check = {
     await context.instruct([one])
     for (const fault of possibleFaults(context.harness)) {
       context.harness.breakNext(fault)
-      const answer = await unlessUnreachable(context.find([one]))
+      const answer = await catchUnreachable(context.find([one]))
       // A connector may retry by itself.
       if (answer !== 'unreachable') assert.deepEqual(answer, [{ accepted: true }], 'find throws without an answer')
       context.harness.mend()
@@ -86,12 +86,12 @@ const lostRead: Check = {
     const notifications = await context.notificationsOf([one], 1)
     for (const fault of possibleFaults(context.harness)) {
       context.harness.breakNext(fault)
-      const answer = await unlessUnreachable(context.read())
+      const answer = await catchUnreachable(context.read())
       if (answer !== 'unreachable') assert.deepEqual(answer, notifications, 'a read without an answer throws')
       context.harness.mend()
     }
     context.harness.breakNext('lose call')
-    const answer = await unlessUnreachable(context.acknowledge(notifications))
+    const answer = await catchUnreachable(context.acknowledge(notifications))
     context.harness.mend()
     const left = await context.read()
     if (answer === 'unreachable') assert.deepEqual(left, notifications, 'the notifications repeat')
@@ -124,21 +124,21 @@ const hangs: Check = {
 }
 
 /** Checks that a hanging call ends when its signal aborts. `isLate`: the signal was aborted before the call began. */
-async function checkHang({ harness, connector }: Context, [name, call]: Call, isLate: boolean): Promise<void> {
+async function checkHang({ harness, connector }: CheckContext, [name, call]: Call, isLate: boolean): Promise<void> {
   const openCalls = harness.openCalls ?? (() => 0)
   harness.breakNext('hang')
   try {
     const controller = new AbortController()
     if (isLate) controller.abort()
-    const answer = unlessUnreachable(call(connector(), { signal: controller.signal }))
+    const answer = catchUnreachable(call(connector(), { signal: controller.signal }))
     // Awaited below. A rejection before that must not count as unhandled.
     answer.catch(() => undefined)
     if (!isLate) await eventually(reachedMs, () => openCalls() > 0)
     controller.abort()
-    const ending = await withTimeLimit(`${name}, after its signal aborted,`, answer, afterTimeoutMs)
+    const ending = await withTimeLimit(`${name}, after its signal aborted,`, answer, abortGraceMs)
     const isUnknown = name === 'instruct' && Array.isArray(ending) && ending[0] === 'unknown'
     assert.ok(isUnknown || ending === 'unreachable', `${name} throws Unreachable when its signal aborts`)
-    const isClosed = await eventually(afterTimeoutMs, () => openCalls() === 0)
+    const isClosed = await eventually(abortGraceMs, () => openCalls() === 0)
     assert.ok(isClosed, `${name} leaves ${openCalls()} connections open after its signal aborted`)
   } finally {
     harness.mend()

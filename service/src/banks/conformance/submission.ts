@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { amountMajorMax, currencies, type Currency, newId, systemClock } from '../../kernel/index.ts'
 import { callTimeoutMsMax, type Instruction, type RecallOutcome, type RecallRequest } from '../../rails/index.ts'
-import { type Check, checkExecuted, type Context, withTimeLimit, resolveOutcomes } from './context.ts'
+import { type Check, checkExecuted, type CheckContext, withTimeLimit, resolveOutcomes } from './context.ts'
 import type { BankRecord } from './harness.ts'
 
 const accepted = { accepted: true } as const
@@ -193,7 +193,7 @@ const texts: Check = {
   },
 }
 
-async function instructAll(context: Context, instructions: readonly Instruction[]): Promise<void> {
+async function instructAll(context: CheckContext, instructions: readonly Instruction[]): Promise<void> {
   const { instructionsPerCallMax } = context.connector().limits
   for (let at = 0; at < instructions.length; at += instructionsPerCallMax) {
     const call = instructions.slice(at, at + instructionsPerCallMax)
@@ -204,7 +204,7 @@ async function instructAll(context: Context, instructions: readonly Instruction[
   }
 }
 
-async function recordOf({ harness }: Context, instruction: Instruction): Promise<BankRecord> {
+async function recordOf({ harness }: CheckContext, instruction: Instruction): Promise<BankRecord> {
   const record = await harness.recordOf(instruction)
   assert.ok(record, 'the bank has the instruction')
   return record
@@ -314,7 +314,7 @@ const unknown: Promise<RecallOutcome> = Promise.resolve('unknown')
  * Requests a recall, and repeats the request while its outcome is unknown, as the worker does. Returns the outcome
  * without `notBefore`.
  */
-async function requestRecall(context: Context, request: RecallRequest): Promise<RecallOutcome> {
+async function requestRecall(context: CheckContext, request: RecallRequest): Promise<RecallOutcome> {
   const connector = context.connector()
   const { callTimeoutMs } = connector.limits
   for (let attempt = 0; attempt < 5; attempt += 1) {

@@ -23,7 +23,7 @@ export function findStatementAccount(
   return (told === undefined ? ours[0] : ours.find((one) => one.currency === told)) ?? 'currency'
 }
 
-export const accountText = ({ account: { id } }: StatementHead): string => ('iban' in id ? id.iban : id.other)
+export const statementAccountId = ({ account: { id } }: StatementHead): string => ('iban' in id ? id.iban : id.other)
 
 const balanceCode = ({ type }: Balance): string => ('code' in type ? type.code : type.proprietary)
 

@@ -10,7 +10,7 @@ import {
   daysBetween,
   type PaymentEvidence,
   paymentEvidence,
-  looksAlike,
+  areSimilarWithoutReferences,
   reassignEntries,
   paymentReferences,
   type MatchPair as AnyPair,
@@ -51,7 +51,7 @@ type AnnouncedSearch = {
  * Finds the entries of bookings. `isSure`: matches only by references, because a later page may have a better match;
  * the second reading matches the rest.
  */
-export async function findAnnounced(
+export async function matchAnnouncedEntries(
   tx: Tx,
   of: store.AccountKey,
   reading: store.MessageReading,
@@ -59,7 +59,7 @@ export async function findAnnounced(
 ): Promise<AnnouncedMatches> {
   const entries = [...Map.groupBy(unknown, ({ booking: { position } }) => position).values()]
   const wanted = searchBounds(entries)
-  const read = isStatement(reading) ? store.announcedUnlisted : store.findUnannounced
+  const read = isStatement(reading) ? store.unlistedAnnouncedEntries : store.findUnannounced
   const rows = await read(tx, of, reading, wanted)
   const open = new Set(rows.filter(({ id }) => !taken.has(id)))
   const context = { reading, facts: cacheEvidence() }
@@ -97,14 +97,19 @@ async function findDisplaced(
   const single = unknown.filter(({ booking: { unit } }) => !unit.isSum && openBy.has(unit.amount))
   if (single.length === 0) return []
   const amounts = [...new Set(single.map(({ booking: { unit } }) => unit.amount))]
-  const taken = Map.groupBy(await store.reportedTwice(tx, of, reading, { ...wanted, amounts }), ({ amount }) => amount)
+  const taken = Map.groupBy(
+    await store.entriesReportedTwice(tx, of, reading, { ...wanted, amounts }),
+    ({ amount }) => amount,
+  )
   const pairs = ratePairs({ reading, facts }, single, ({ amount }) => taken.get(amount) ?? [])
   return pairs.flatMap(({ booking, row, verdict }) => {
     const { unit } = booking
     const other = openBy.get(unit.amount)?.find((candidate) => {
       const { days } = daysApart(reading, unit.bookedOn, candidate)
       const isNear = days >= 0 && days <= statementDaysMax
-      return isNear && candidate.isReversal === unit.isReversal && looksAlike(facts(row), facts(candidate))
+      return (
+        isNear && candidate.isReversal === unit.isReversal && areSimilarWithoutReferences(facts(row), facts(candidate))
+      )
     })
     return other === undefined || verdict === 'maybe' ? [] : [[booking, other] as const]
   })

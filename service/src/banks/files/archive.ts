@@ -7,7 +7,7 @@ import { createReadStream } from 'node:fs'
 import { readPain001, recogniseMessage } from '../../iso20022/index.ts'
 import { amountText } from '../../kernel/index.ts'
 import type { BankDeps } from './deps.ts'
-import { readFileName, parseInstructionId } from './ids.ts'
+import { parseFileName, parseInstructionId } from './ids.ts'
 import * as adopted from './store-books.ts'
 import { filesByIds, type OutgoingFile } from './store-instructions.ts'
 
@@ -105,16 +105,16 @@ export async function flush(path: string): Promise<void> {
 const daysMax = 90
 const filesPerLook = 500
 
-type NamedFile = PublishedFile & NonNullable<ReturnType<typeof readFileName>>
+type NamedFile = PublishedFile & NonNullable<ReturnType<typeof parseFileName>>
 
-export function createAdopt(deps: BankDeps) {
+export function createAdoptFiles(deps: BankDeps) {
   const { db, log, rules } = deps
   let isCompared = false
   return async (): Promise<void> => {
     if (isCompared) return
     for await (const day of publishedFiles(rules.archive, daysMax)) {
       const named = day.flatMap((file): readonly NamedFile[] => {
-        const read = readFileName(file.name)
+        const read = parseFileName(file.name)
         return read === undefined ? [] : [{ ...file, ...read }]
       })
       for (let at = 0; at < named.length; at += filesPerLook) {

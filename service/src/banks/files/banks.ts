@@ -1,7 +1,7 @@
 /** All file-based banks of an installation: one connector for each configured bank. */
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 import { after, type Clock, type Log, partnerKey, secondMs } from '../../kernel/index.ts'
-import { byShard, type Database, type Tx } from '../../postgres/index.ts'
+import { groupByShard, type Database, type Tx } from '../../postgres/index.ts'
 import {
   type BankFiles,
   type BankNotification,
@@ -26,24 +26,24 @@ import {
   type Transport,
 } from './deps.ts'
 import {
-  createLetterAnswered,
-  createLetterSent,
-  createRecallFileMaker,
+  createRecordLetterAnswer,
+  createRecordLetterSent,
+  createWriteRecallFiles,
   createRecallLetter,
   createRequestRecall,
   createRecallIntake,
   createLetterCases,
   type RecallRequest,
 } from './recalls.ts'
-import { createIncoming, createReleaseFile } from './incoming.ts'
+import { createFileReceiver, createReleaseFile } from './incoming.ts'
 import type { BankConfig } from './settings.ts'
 import { createFilesView } from './shown.ts'
 import * as files from './store-instructions.ts'
 import * as recalls from './store-recalls.ts'
 import { type FolderConfig, isFinishedName, type TransportConfig, pathIn } from './transport/settings.ts'
 import { createSftpTransport } from './transport/sftp.ts'
-import { createAdopt, flush, ignoreAbsent } from './archive.ts'
-import { createDeliverFiles, createFileMaker, createRecentBytes } from './deliver.ts'
+import { createAdoptFiles, flush, ignoreAbsent } from './archive.ts'
+import { createDeliverFiles, createWriteFiles, createFileBytesCache } from './deliver.ts'
 import type { FileKind } from './ids.ts'
 import { createSubmit, storedAnswers } from './submit.ts'
 import { ownJson } from '@partner-payments/wire'
@@ -54,7 +54,7 @@ import { type FileHandle, lstat, open, readdir, rename, stat, unlink } from 'nod
 import { Refusal, Unreachable } from '../../kernel/api/index.ts'
 import { chooseScheme, isRefused, isSepa } from './schemes.ts'
 import { applyStatus } from './statuses.ts'
-import { lockSent } from './store-incoming.ts'
+import { lockSentPayments } from './store-incoming.ts'
 
 /** A payment, its file, and its recall. */
 export type BankPayment = recalls.PaymentView & {
@@ -74,7 +74,7 @@ type IsoBanks = {
    * Ends a payment with the outcome that the bank has confirmed in writing. The id is that of the instruction. Refuses:
    * not_found, validation_failed.
    */
-  readonly endPayment: (tx: Tx, ending: InstructionKey & { readonly end: PaymentEnd }) => Promise<void>
+  readonly endPayment: (tx: Tx, ending: InstructionKey & { readonly end: PaymentOutcome }) => Promise<void>
   /** Writes the letter that recalls a payment. The id is that of the instruction. Refuses: not_found. */
   readonly recallLetter: (key: InstructionKey) => Promise<AsyncGenerator<Uint8Array>>
   /** Records that the letter was sent. Returns the id of the recall. Refuses: not_found, validation_failed. */
@@ -130,8 +130,8 @@ export function createIsoBanks(deps: IsoBanksDeps): IsoBanks {
     endPayment: createEndPayment(deps),
     releaseFile: createReleaseFile(deps),
     recallLetter: createRecallLetter({ ...deps, banks: configured }),
-    letterSent: createLetterSent(deps),
-    letterAnswered: createLetterAnswered(deps),
+    letterSent: createRecordLetterSent(deps),
+    letterAnswered: createRecordLetterAnswer(deps),
     files: (connector) => files.newestFiles(db, connector, filesListedMax),
     shown: createFilesView(
       banks.map(({ id }) => id),
@@ -224,21 +224,21 @@ export function createIsoBank(deps: BankDeps, observe?: BankObserver, health?: B
   const { id } = deps.rules
   const submit = createSubmit(deps)
   const takeRecall = createRecallIntake(deps)
-  const recent = createRecentBytes()
-  const makePayments = createFileMaker(deps, recent, (payments) => observe?.fileMade(id, 'pain.001', payments))
+  const recent = createFileBytesCache()
+  const makePayments = createWriteFiles(deps, recent, (payments) => observe?.fileMade(id, 'pain.001', payments))
   const { recalls: form = 'camt.055' } = deps.rules
   const makeRecalls =
     form === 'letter'
       ? createLetterCases(deps)
-      : createRecallFileMaker(deps, form, (recalls) => observe?.fileMade(id, form, recalls))
+      : createWriteRecallFiles(deps, form, (recalls) => observe?.fileMade(id, form, recalls))
   const watch = { answered: () => health?.answered(id), failed: (error: unknown) => health?.failed(id, error) }
   const onDelivered = ({ kind }: { readonly kind: FileKind }) => {
     watch.answered()
     observe?.fileDelivered(id, kind)
   }
   const deliver = createDeliverFiles(deps, recent, onDelivered, watch.failed)
-  const adopt = createAdopt(deps)
-  const incoming = createIncoming(deps, watch)
+  const adopt = createAdoptFiles(deps)
+  const incoming = createFileReceiver(deps, watch)
   return {
     connector: {
       id,
@@ -282,7 +282,7 @@ export function createNotificationReader({
       (await untilAborted(store.dueNotifications(db, id, notificationsMax), options)).map(toNotification),
     acknowledge: async (notifications, options) => {
       if (notifications.length === 0) return
-      const ended = byShard(db, notifications).map((group) =>
+      const ended = groupByShard(db, notifications).map((group) =>
         db.transaction(async (tx) => {
           const entries = await store.deleteNotifications(tx, id, group)
           if (entries.length > 0) await applyEntries(tx, operatorId, entries, clock.now())
@@ -484,18 +484,18 @@ function nextTargetDay(date: string): string {
 // A later booking that contradicts it opens a case, as after a status of the bank.
 
 /** `paid`: the bank has executed the payment. `not-paid`: it has not, and will not. */
-export const paymentEnds = ['paid', 'not-paid'] as const
-export type PaymentEnd = (typeof paymentEnds)[number]
+export const paymentOutcomes = ['paid', 'not-paid'] as const
+export type PaymentOutcome = (typeof paymentOutcomes)[number]
 
 type EndPaymentDeps = { readonly clock: Clock; readonly operatorId: string }
 
 /** Ends the payment of an instruction. Refuses: not_found, validation_failed (it has ended, or is not at the bank). */
 const createEndPayment =
   ({ clock, operatorId }: EndPaymentDeps) =>
-  async (tx: Tx, { partnerId, id, end }: InstructionKey & { readonly end: PaymentEnd }): Promise<void> => {
+  async (tx: Tx, { partnerId, id, end }: InstructionKey & { readonly end: PaymentOutcome }): Promise<void> => {
     const payment = await recalls.paymentById(tx, { partnerId, id })
     if (payment === undefined) throw new Refusal('not_found', 'No file-based bank has this payment.')
-    const [sent] = await lockSent(tx, payment.connector, [{ partnerId, id }])
+    const [sent] = await lockSentPayments(tx, payment.connector, [{ partnerId, id }])
     if (sent === undefined) throw new Refusal('not_found', 'No file-based bank has this payment.')
     const { status, fileId } = sent
     if (status !== 'Filed' && status !== 'Accepted')

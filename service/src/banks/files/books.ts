@@ -1,13 +1,13 @@
 /** Reads the statements and entries of file-based banks for reconciliation, in the caller's snapshot. */
 import { ownJson } from '@partner-payments/wire'
 import { type Clock, type Minor, newId } from '../../kernel/index.ts'
-import { byShard, type Tx } from '../../postgres/index.ts'
+import { groupByShard, type Tx } from '../../postgres/index.ts'
 import type { BankBooks, BankNotification, PendingReport } from '../../rails/index.ts'
 import type { BankDeps, BankRules } from './deps.ts'
 import * as store from './store-books.ts'
 import { type Report, writeReports } from './reports.ts'
 import { type CancellableEntry, insertCancellation, lockAbsent } from './store-entries.ts'
-import { lockSent, type SentPayment, updateSent } from './store-incoming.ts'
+import { lockSentPayments, type SentPayment, updateSentPayments } from './store-incoming.ts'
 
 /** The maximum number of reports that settlement reads at once, including those that wait after a failure. */
 const pendingMax = 20_000
@@ -56,7 +56,7 @@ export function createIsoBooks({ operatorId, clock, banks }: IsoBooksDeps): Bank
     instructionsMissing: store.instructionsMissing,
     instructions: async (tx, ids) => (ids.length === 0 ? [] : store.instructionsByIds(tx, ids)),
     instructionsLike: async (tx, { connector, currency }, amount, names) => {
-      const named = names.length === 0 ? [] : await store.instructionsByNames(tx, names)
+      const named = names.length === 0 ? [] : await store.instructionsByReferences(tx, names)
       const alike = await store.instructionsLike(tx, connector, currency, amount, likeMax)
       return [...new Map([...named, ...alike].map((row) => [row.id, row])).values()]
     },
@@ -87,7 +87,7 @@ export function createIsoBooks({ operatorId, clock, banks }: IsoBooksDeps): Bank
 
 async function merge(tx: Tx, operatorId: string, entryId: string): Promise<boolean> {
   if ((await store.mergeEntry(tx, operatorId, entryId)) === 0) return false
-  await store.aliasMerged(tx, operatorId, entryId)
+  await store.insertMergedAlias(tx, operatorId, entryId)
   await store.deleteMerged(tx, operatorId, entryId)
   return true
 }
@@ -116,7 +116,7 @@ const createCancel =
     const now = clock.now()
     const id = newId()
     const paid = entry.amount < 0n ? await lockPaid(tx, connector, entryId) : []
-    for (const group of byShard(tx, paid)) updateSent(tx, group.map(toReturned), now)
+    for (const group of groupByShard(tx, paid)) updateSentPayments(tx, group.map(toReturned), now)
     const reports =
       entry.amount < 0n ? paid.map((one) => returnReport(entry, one)) : [reversalReport(entry, { entryId, operatorId })]
     if (reports.length > 0)
@@ -140,8 +140,8 @@ const createCancel =
 /** Locks the payments of a debit that have not been returned. */
 async function lockPaid(tx: Tx, connector: string, entryId: string): Promise<readonly SentPayment[]> {
   const locked: SentPayment[] = []
-  for (const group of byShard(tx, await store.paidByEntry(tx, entryId)))
-    locked.push(...(await lockSent(tx, connector, group)))
+  for (const group of groupByShard(tx, await store.paidByEntry(tx, entryId)))
+    locked.push(...(await lockSentPayments(tx, connector, group)))
   return locked.filter((one) => one.entryId === entryId && one.status === 'Settled')
 }
 

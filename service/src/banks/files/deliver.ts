@@ -9,11 +9,11 @@ import { type BankDeps, type Scheme, schemes } from './deps.ts'
 import * as store from './store-instructions.ts'
 import { createHash } from 'node:crypto'
 import { formatBatchIds, formatFileName, formatMessageId } from './ids.ts'
-import { executionDateOf, groupByFile, assignBatch, type FileMessage, paymentsMessage } from './message.ts'
+import { computeExecutionDate, groupByFile, assignBatch, type FileMessage, buildPaymentMessage } from './message.ts'
 import { openPayers } from './payer.ts'
-import { recallMessage } from './recalls.ts'
+import { buildRecallMessage } from './recalls.ts'
 import { recallsOfFile } from './store-recalls.ts'
-import { byShard, type Tx } from '../../postgres/index.ts'
+import { groupByShard, type Tx } from '../../postgres/index.ts'
 import { paymentKind } from './schemes.ts'
 import { adoptedInstructions } from './store-books.ts'
 
@@ -147,18 +147,18 @@ function isDatePassed(
   payment: Payments[number] | undefined,
 ): boolean {
   if (payment === undefined) return false
-  return executionDateOf(payment, madeAt, rules) < executionDateOf(payment, clock.now(), rules)
+  return computeExecutionDate(payment, madeAt, rules) < computeExecutionDate(payment, clock.now(), rules)
 }
 
 async function buildMessage(deps: BankDeps, file: LeasedFile, payments: Payments): Promise<FileMessage> {
   const { db, rules } = deps
   const { kind } = file
-  if (kind === 'pain.001') return paymentsMessage(file, openPayers(deps, payments), rules)
+  if (kind === 'pain.001') return buildPaymentMessage(file, openPayers(deps, payments), rules)
   const recalls = await recallsOfFile(db, file.id)
   const [first] = recalls
   const fileId = present(first?.fileId, `recall file ${file.id} has no recalls`)
   const original = (await store.filesByIds(db, [fileId])).get(fileId)
-  return recallMessage(
+  return buildRecallMessage(
     { ...file, kind },
     present(original, `no file ${fileId}, whose payments are recalled`),
     recalls,
@@ -169,7 +169,7 @@ async function buildMessage(deps: BankDeps, file: LeasedFile, payments: Payments
 // Writes waiting payments into files: inserts the row of a file and assigns the payments to it, in one transaction.
 
 /** Writes due payments into files and returns their number. */
-export function createFileMaker(deps: BankDeps, recent: RecentBytes, onMade: (payments: number) => void) {
+export function createWriteFiles(deps: BankDeps, recent: RecentBytes, onMade: (payments: number) => void) {
   return async (): Promise<number> => {
     const made = await Promise.all(schemes.map((scheme) => makeFile(deps, recent, scheme)))
     for (const payments of made) if (payments > 0) onMade(payments)
@@ -196,7 +196,7 @@ async function makeFile(deps: BankDeps, recent: RecentBytes, scheme: Scheme): Pr
     queued.length >= rules.paymentsPerFileMax || (oldest && oldest.dueAt.getTime() + windowMs <= now.getTime())
   if (!isDue) return 0
   const files = await db.transaction(async (tx) => {
-    const groups = byShard(tx, queued)
+    const groups = groupByShard(tx, queued)
     const locked = await Promise.all(groups.map((group) => store.lockQueued(tx, rules.id, scheme, group)))
     const found = await withoutAdopted(deps, tx, locked.flat(), now)
     return groupByFile(openPayers(deps, found), rules).flatMap((payments) => makeFileRow(deps, tx, payments, now) ?? [])
@@ -219,9 +219,9 @@ function makeFileRow({ log, rules }: BankDeps, tx: Tx, payments: readonly store.
   const name = formatFileName('pain.001', messageId)
   const file = { id, kind: 'pain.001' as const, messageId, messageName: rules.profile.message, name, madeAt }
   const filed = assignBatch(id, payments)
-  const { contents, bytes } = paymentsMessage(file, filed, rules)
+  const { contents, bytes } = buildPaymentMessage(file, filed, rules)
   store.insertFile(tx, rules.id, { ...file, ...contents, state: 'Made', stagedName: null, leaseId: null })
-  for (const group of byShard(tx, filed)) store.fileInstructions(tx, group, id, madeAt)
+  for (const group of groupByShard(tx, filed)) store.assignInstructionsToFile(tx, group, id, madeAt)
   return { id, bytes, payments: payments.length }
 }
 
@@ -240,7 +240,7 @@ async function withoutAdopted(
   for (const [fileId, ofFile] of Map.groupBy(payments, (payment) => fileOf(payment)?.fileId)) {
     if (fileId === undefined) continue
     const rows = ofFile.map((payment) => ({ ...payment, batchId: fileOf(payment)?.batchId ?? '' }))
-    for (const group of byShard(tx, rows)) store.fileInstructions(tx, group, fileId, now)
+    for (const group of groupByShard(tx, rows)) store.assignInstructionsToFile(tx, group, fileId, now)
   }
   return payments.filter((payment) => fileOf(payment) === undefined)
 }
@@ -254,7 +254,7 @@ type RecentBytes = {
 
 const filesMax = 8
 
-export function createRecentBytes(): RecentBytes {
+export function createFileBytesCache(): RecentBytes {
   const kept = new Map<string, Buffer>()
   return {
     keep: (fileId, bytes) => {

@@ -8,7 +8,7 @@ import type { RecallKind } from './ids.ts'
 export const schemes = ['Instant', 'CreditTransfer'] as const
 export type Scheme = (typeof schemes)[number]
 
-export const payers = ['customer', 'partner', 'none'] as const
+export const payerModes = ['customer', 'partner', 'none'] as const
 export const payerDataModes = ['send', 'require'] as const
 
 export const chargeBearers = ['SHAR', 'DEBT', 'CRED'] as const
@@ -58,7 +58,7 @@ export type BankRules = Calendar & {
    * The payer in the files (UltmtDbtr). `customer`: the customer, or the partner for its own payouts. `none`: only the
    * account owner. Default: `customer`.
    */
-  readonly payer?: (typeof payers)[number]
+  readonly payer?: (typeof payerModes)[number]
   /** `require` refuses a payout without the payer data of Regulation (EU) 2023/1113. Default: `send` the available data. */
   readonly payerData?: (typeof payerDataModes)[number]
   /** Whether files opt in to or out of verification of payee. Absent: they do not state it. */

@@ -96,7 +96,7 @@ export const evidencePoints = (one: PaymentEvidence, other: PaymentEvidence): nu
   agreement(one, other).reduce((sum, part) => sum + part, sharesReference(one, other) ? points.reference : 0)
 
 /** Reports whether a third report without references could be about either of the two. */
-export const looksAlike = (one: PaymentEvidence, other: PaymentEvidence): boolean =>
+export const areSimilarWithoutReferences = (one: PaymentEvidence, other: PaymentEvidence): boolean =>
   evidencePoints({ ...one, references: {} }, { ...other, references: {} }) >= 0
 
 export const daysBetween = (from: string, to: string): number => Math.round((Date.parse(to) - Date.parse(from)) / dayMs)

@@ -13,7 +13,7 @@ export const isOwnEndToEndId = ({ id, endToEndId }: { readonly id: string; reado
   endToEndId === uuidHex(id)
 
 /** Formats a payment for people: its end-to-end id, followed by its InstrId if the partner chose the end-to-end id. */
-export const paymentName = (payment: { readonly id: string; readonly endToEndId: string }): string =>
+export const formatPaymentLabel = (payment: { readonly id: string; readonly endToEndId: string }): string =>
   isOwnEndToEndId(payment) ? payment.endToEndId : `${payment.endToEndId} (InstrId ${uuidHex(payment.id)})`
 
 /** Parses an InstrId; undefined if it is not ours. */
@@ -43,7 +43,7 @@ const fileNameForm =
   /^(pain\.001-P|camt\.055-R|camt\.056-B)([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})\.xml$/
 
 /** Parses the name of a file; undefined if it is not ours. */
-export function readFileName(name: string): { readonly kind: FileKind; readonly id: string } | undefined {
+export function parseFileName(name: string): { readonly kind: FileKind; readonly id: string } | undefined {
   const [, start, ...parts] = fileNameForm.exec(name) ?? []
   const kind = fileKinds.find((each) => start?.startsWith(each))
   return kind && { kind, id: parts.join('-') }

@@ -7,12 +7,12 @@ import type { BankDeps, RemoteFile } from './deps.ts'
 import { createLeases, type Lease, LeaseLost } from './lease.ts'
 import { createSpool, type Spool } from './spool.ts'
 import { type ProcessMessage, createProcessMessage, createTake, createUnfinishedFiles, type RunLater } from './take.ts'
-import { amountText, type Clock, type Currency, derivedTimeId, minuteMs, secondMs } from '../../kernel/index.ts'
+import { amountText, type Clock, type Currency, deriveTimeId, minuteMs, secondMs } from '../../kernel/index.ts'
 import {
-  balancesAlong,
+  runningBalances,
   orderStatements,
-  isJoined,
-  lastListedDay,
+  areConsecutive,
+  lastDayOnStatement,
   countMissing,
   type StatementNumbering,
   numberStep,
@@ -22,21 +22,21 @@ import { oddityReport, type Report, writeReports } from './reports.ts'
 import {
   type AbsentEntry,
   absentEntries,
-  endWaiting,
+  markWaitingUnknown,
   markAbsent,
   overdueWaiting,
   type WaitingEntry,
 } from './store-entries.ts'
 import { latestStatements, type Statement } from './store-books.ts'
-import { paymentName } from './ids.ts'
+import { formatPaymentLabel } from './ids.ts'
 import { matchWaitingReversals } from './reversals.ts'
 import { absolute } from './accounts.ts'
 import { formatMatch } from './scores.ts'
 import * as store from './store-incoming.ts'
-import { byShard, type Tx } from '../../postgres/index.ts'
+import { groupByShard, type Tx } from '../../postgres/index.ts'
 import { inspectFile } from './inspect.ts'
 
-export type Incoming = {
+export type FileReceiver = {
   /** Does one round of work with the files of the bank and returns its amount; 0 means idle. */
   readonly step: () => Promise<number>
 }
@@ -50,7 +50,7 @@ const finishingMax = 8
 /** Records whether the bank answers. */
 type BankWatch = { readonly answered: () => void; readonly failed: (error: unknown) => void }
 
-export function createIncoming(deps: BankDeps, told?: BankWatch): Incoming {
+export function createFileReceiver(deps: BankDeps, told?: BankWatch): FileReceiver {
   const { db, clock, log, rules, transport } = deps
   const connector = rules.id
   const underLease = createLeases({ db, clock, connector })
@@ -159,7 +159,7 @@ async function reportAbsent(deps: BankDeps, lease: Lease): Promise<void> {
     const [last] = newestFirst
     if (last === undefined || last.closingOn === null) continue
     const listed = {
-      until: lastListedDay(last.closingOn, rules, currency),
+      until: lastDayOnStatement(last.closingOn, rules, currency),
       takenAt: last.createdAt,
       missing: listGapDays(newestFirst.toReversed(), currency, rules.statementNumbers),
     }
@@ -204,7 +204,7 @@ function createOverdue(deps: BankDeps) {
     done += await reportOverdue(deps, lease, new Date(now.getTime() - rules.detailsWithinMs))
     if (Math.abs(now.getTime() - lookedAtMs) < scansEveryMs) return done
     const before = new Date(now.getTime() - rules.missingAfterMs)
-    const silent = await store.silentSince(db, rules.id, before, overdueRowsPerPage)
+    const silent = await store.paymentsUnreportedSince(db, rules.id, before, overdueRowsPerPage)
     if (silent.length < overdueRowsPerPage) lookedAtMs = now.getTime()
     if (silent.length > 0) done += await reportMissing(deps, lease, silent, before)
     return done
@@ -222,7 +222,7 @@ function reportOverdue({ rules, operatorId, clock }: BankDeps, lease: Lease, bef
       [sums, `no message listed the payments ${within}`],
     ] as const)
       if (ended.length > 0)
-        endWaiting(
+        markWaitingUnknown(
           tx,
           operatorId,
           ended.map(({ id }) => id),
@@ -260,7 +260,7 @@ function overdueText({ payments, codes, bookedOn }: WaitingEntry): string {
 function reportMissing(
   { rules, operatorId, clock }: BankDeps,
   lease: Lease,
-  silent: Awaited<ReturnType<typeof store.silentSince>>,
+  silent: Awaited<ReturnType<typeof store.paymentsUnreportedSince>>,
   before: Date,
 ): Promise<number> {
   return lease.transaction(async (tx) => {
@@ -268,12 +268,12 @@ function reportMissing(
     const of = { operatorId, connector: rules.id }
     const named = new Map(silent.map((sent) => [sent.id, sent]))
     let marked = 0
-    for (const group of byShard(tx, silent)) {
+    for (const group of groupByShard(tx, silent)) {
       const keys = await store.markMissing(tx, rules.id, group, before, now)
       marked += keys.length
       const reports = keys.map(({ partnerId, id }): Report => {
         const sent = named.get(id)
-        const text = `The bank has said nothing about the payment ${sent === undefined ? id : paymentName(sent)} for ${Math.round(rules.missingAfterMs / minuteMs)} minutes.`
+        const text = `The bank has said nothing about the payment ${sent === undefined ? id : formatPaymentLabel(sent)} for ${Math.round(rules.missingAfterMs / minuteMs)} minutes.`
         return { ...oddityReport(of, 'payment_missing', text, [id, String(sent?.attempt ?? 1)], id), partnerId }
       })
       if (reports.length > 0) writeReports(tx, rules.id, reports, now)
@@ -344,7 +344,7 @@ function findDiscontinuities(
   )
   let before: Statement | undefined
   const joints: Finding[] = []
-  for (const { statement, before: balance } of balancesAlong(versions.keys())) {
+  for (const { statement, before: balance } of runningBalances(versions.keys())) {
     if (before !== undefined)
       joints.push(...compareNeighbours({ ...before, closing: balance }, statement, currency, numbering))
     before = statement
@@ -364,7 +364,7 @@ function compareNeighbours(
   currency: Currency,
   numbering: StatementNumbering,
 ): readonly Finding[] {
-  const isWhole = isJoined(before, statement)
+  const isWhole = areConsecutive(before, statement)
   const isAgain = before.closingOn === statement.closingOn && numberStep(before, statement) === 0n
   if (isAgain && !isWhole && readPageNumber(before) === 0)
     return [duplicateFinding(before.createdAt > statement.createdAt ? before : statement)]
@@ -390,11 +390,11 @@ const statementName = ({ sequence, statementId }: Statement) =>
 export const createReleaseFile =
   ({ clock }: { readonly clock: Clock }) =>
   async (tx: Tx, id: string): Promise<{ readonly connector: string; readonly fileName: string }> => {
-    const row = await store.lockAside(tx, id)
+    const row = await store.lockQuarantinedFile(tx, id)
     if (row === undefined || row.kind === null || row.messageId === null)
       throw new Refusal('not_found', 'The case is not about a quarantined file that can be read.')
     if (row.releasedAt !== null) throw new Refusal('validation_failed', 'The file has already been released.')
-    await store.releaseAside(tx, id, clock.now())
+    await store.releaseQuarantinedFile(tx, id, clock.now())
     return { connector: row.connector, fileName: row.fileName }
   }
 
@@ -422,7 +422,7 @@ function createTakeReleased(deps: BankDeps, spool: Spool, answers: ProcessMessag
       // The hash distinguishes it from another message with the same id.
       const messageId = `${message.messageId} ${sha256.slice(0, 12)}`
       const named = {
-        id: derivedTimeId(row.id, 'released'),
+        id: deriveTimeId(row.id, 'released'),
         connector: rules.id,
         kind: message.kind,
         messageId,
@@ -439,7 +439,7 @@ function createTakeReleased(deps: BankDeps, spool: Spool, answers: ProcessMessag
       } as const
       await lease.transaction((tx) => store.insertMessage(tx, made))
       await answers({ lease, spooled }, made, message)
-      await store.finishMessage(db, made.id, clock.now())
+      await store.markMessageArchived(db, made.id, clock.now())
     } finally {
       await spool.drop(spooled)
     }

@@ -12,13 +12,13 @@ import {
   type StatementHead,
   type StatusReport,
 } from '../../iso20022/index.ts'
-import { type BankOddity, formatPageId } from '../../rails/index.ts'
+import { type BankAnomaly, formatPageId } from '../../rails/index.ts'
 import type { BankAccount, BankRules } from './deps.ts'
-import { keepParsed, readFileStream, type SpooledFile } from './spool.ts'
+import { storeParsedParts, readFileStream, type SpooledFile } from './spool.ts'
 import { type Currency, type Minor, present } from '../../kernel/index.ts'
 import {
   findStatementAccount,
-  accountText,
+  statementAccountId,
   findBalances,
   type EntryCounts,
   type DatedBalance,
@@ -27,7 +27,7 @@ import {
   noEntryCounts,
   totalsProblem,
 } from './accounts.ts'
-import { isForeign } from './units.ts'
+import { isInForeignCurrency } from './units.ts'
 
 export type InspectedMessage = { readonly messageId: string } & (
   | { readonly kind: 'camt.052' | 'camt.053' | 'camt.054'; readonly report: InspectedReport }
@@ -36,7 +36,7 @@ export type InspectedMessage = { readonly messageId: string } & (
 )
 /** A file that cannot be processed. `what` is the kind of its case. */
 export type FileRefusal = {
-  readonly what: BankOddity
+  readonly what: BankAnomaly
   readonly problem: string
   readonly kind: string | null
   readonly messageId: string | null
@@ -58,7 +58,7 @@ export async function inspectFile(
   isReleased = false,
 ): Promise<InspectionResult> {
   let kind: MessageKind | null = null
-  const refuse = (problem: string, what: BankOddity = 'file_unreadable', messageId: string | null = null) => ({
+  const refuse = (problem: string, what: BankAnomaly = 'file_unreadable', messageId: string | null = null) => ({
     refused: { what, problem, kind, messageId },
   })
   const limits = { bytesMax: rules.messageBytesMax }
@@ -72,7 +72,7 @@ export async function inspectFile(
       case 'camt.053':
       case 'camt.054': {
         const parts = inDays(readAccountReport(source(), limits), rules.timeZone)
-        const report = await inspectReport(keepParsed(spooled.path, parts), rules, keep)
+        const report = await inspectReport(storeParsedParts(spooled.path, parts), rules, keep)
         const { messageId, problem } = report
         if (problem !== undefined && !(isReleased && problem.mayBeTaken))
           return refuse(problem.text, problem.what, messageId)
@@ -147,7 +147,7 @@ type StatedBalance = { readonly minor: Minor | null; readonly on: string }
 export type InspectedStatement = {
   /** Undefined: the statement is not about our account, and its entries are ignored. */
   readonly account: BankAccount | undefined
-  readonly skipped?: { readonly what: BankOddity; readonly text: string }
+  readonly skipped?: { readonly what: BankAnomaly; readonly text: string }
   readonly statementId: string
   readonly sequence: bigint | null
   readonly opening: StatedBalance | null
@@ -171,7 +171,7 @@ export type InspectedReport = {
   readonly messageId: string
   readonly statements: readonly InspectedStatement[]
   /** `mayBeTaken`: people may accept the file despite the problem. */
-  readonly problem?: { readonly what: BankOddity; readonly text: string; readonly mayBeTaken?: true }
+  readonly problem?: { readonly what: BankAnomaly; readonly text: string; readonly mayBeTaken?: true }
 }
 
 type OpenStatement = {
@@ -263,11 +263,11 @@ const openStatement = (head: StatementHead, accounts: readonly BankAccount[]): O
 function count(open: OpenStatement, entry: BankEntry): void {
   if (typeof open.account === 'string') return
   const minor = amountIn(entry.amount, open.account.currency)
-  if (isForeign(entry, open.account)) open.foreign = true
+  if (isInForeignCurrency(entry, open.account)) open.foreign = true
   addEntry(open.all, entry.isCredit, minor ?? 0n)
   if (!isBooked(entry)) return
   addEntry(open.booked, entry.isCredit, minor ?? 0n)
-  if (minor === undefined && !isForeign(entry, open.account)) countUnread(open, entry, open.account.currency)
+  if (minor === undefined && !isInForeignCurrency(entry, open.account)) countUnread(open, entry, open.account.currency)
   const on = entry.valueDate
   if (on !== undefined)
     open.valued.set(on, (open.valued.get(on) ?? 0n) + (entry.isCredit ? (minor ?? 0n) : -(minor ?? 0n)))
@@ -352,7 +352,7 @@ function readSequence({ electronicSequence, legalSequence }: StatementHead): big
 }
 
 function skipReason(why: 'account' | 'currency', head: StatementHead) {
-  const account = accountText(head)
+  const account = statementAccountId(head)
   return why === 'account'
     ? {
         what: 'file_unreadable' as const,

@@ -2,9 +2,9 @@
  * Finds the bookings of a page that this or another message has already reported. A bank may report a booking several
  * times: announced, on the statement, as a sum, and payment by payment.
  */
-import { amountText, derivedTimeId, newId, nilId } from '../../kernel/index.ts'
+import { amountText, deriveTimeId, newId, nilId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { findAnnounced, entryEvidence, type UnmatchedBooking } from './announced.ts'
+import { matchAnnouncedEntries, entryEvidence, type UnmatchedBooking } from './announced.ts'
 import { type Booking, toDebtor } from './units.ts'
 import { agreesBesidesReference, comparePayments, evidencePoints, paymentEvidence } from './evidence.ts'
 import { oddityReport, type Report } from './reports.ts'
@@ -47,7 +47,7 @@ type PageState = {
  * Splits the bookings of a page into known and new ones, and records the known ones. `isSure`: only certain matches
  * count.
  */
-export async function findKnown(
+export async function findKnownBookings(
   tx: Tx,
   of: entries.AccountKey,
   { reading, isSure }: { readonly reading: entries.MessageReading; readonly isSure: boolean },
@@ -75,7 +75,7 @@ export async function findKnown(
   const { kept, corrections, deferred } = await findCorrections(tx, of, page, { fresh, isSure })
   if (page.replaced.size > 0) entries.deleteWaiting(tx, of.operatorId, [...page.replaced.keys()])
   for (const [statementId, ids] of page.seen)
-    entries.seeEntries(tx, of.operatorId, [...ids], { statementId, announced: reading.announced })
+    entries.recordEntrySightings(tx, of.operatorId, [...ids], { statementId, announced: reading.announced })
   if (page.aliases.length > 0) entries.insertAliases(tx, of, page.aliases)
   return { fresh: [...byKey, ...kept], deferred: unsure + deferred, reports: page.reports, corrections }
 }
@@ -147,7 +147,7 @@ const isAlike = (booking: Booking, row: entries.KnownEntry): boolean =>
 
 function withOwnKey(booking: Booking): Booking {
   const { endToEnd, transaction, uetr } = booking.unit.references
-  const own = derivedTimeId(nilId, ...[endToEnd, transaction, uetr, booking.unit.counterparty.account].map(String))
+  const own = deriveTimeId(nilId, ...[endToEnd, transaction, uetr, booking.unit.counterparty.account].map(String))
   const key = `${booking.key}~${own}`
   return { ...booking, key, keys: [key] }
 }
@@ -213,7 +213,7 @@ async function matchByContent(
   { unknown, isSure }: { readonly unknown: readonly UnmatchedBooking[]; readonly isSure: boolean },
 ): Promise<{ readonly fresh: readonly NewBooking[]; readonly deferred: number }> {
   if (unknown.length === 0) return { fresh: [], deferred: 0 }
-  const { payments, sums, groups, doubts } = await findAnnounced(tx, of, page.reading, {
+  const { payments, sums, groups, doubts } = await matchAnnouncedEntries(tx, of, page.reading, {
     unknown,
     taken: page.taken,
     isSure,
@@ -269,7 +269,7 @@ async function findCountedSums(
     return amount === unit.amount && (unit.payments === 1 || Number(payments) === unit.payments)
   })
   for (const [statementId, own] of Map.groupBy(found, ({ booking }) => booking.statementId))
-    entries.seeBookings(
+    entries.recordBookingSightings(
       tx,
       of,
       own.map(({ day }) => day),
@@ -278,7 +278,7 @@ async function findCountedSums(
   return new Set(found.map(({ booking }) => booking))
 }
 
-const dayKey = ({ booking, bookedOn }: entries.DayOfBooking): string => `${booking}\n${bookedOn}`
+const dayKey = ({ booking, bookedOn }: entries.BookingDay): string => `${booking}\n${bookedOn}`
 
 /** Reports a sum that was booked to suspense before a message listed its payments. A person finds them in the message. */
 function lateSumReport(of: entries.AccountKey, { id, entryKey }: entries.KnownEntry): Report {

@@ -54,7 +54,7 @@ export function createLeases({ db, clock, connector }: LeaseDeps) {
       if (error instanceof LeaseLost) return undefined
       throw error
     } finally {
-      await store.endLease(db, connector, leaseId)
+      await store.releaseLease(db, connector, leaseId)
     }
   }
 }

@@ -1,15 +1,21 @@
 /** Matches bookings with payments, returns, fees and credits, and creates the reports to settlement. */
-import { derivedTimeId, partnerKey, type Money, type RowKey } from '../../kernel/index.ts'
+import { deriveTimeId, partnerKey, type Money, type RowKey } from '../../kernel/index.ts'
 import { explainReason } from '../../iso20022/index.ts'
 import { joinBankTexts, type DebitReason } from '../../rails/index.ts'
 import { toDebtor, type Unit } from './units.ts'
-import { isOwnEndToEndId, paymentName, parseInstructionId } from './ids.ts'
+import { isOwnEndToEndId, formatPaymentLabel, parseInstructionId } from './ids.ts'
 import { oddityReport, type Report, settledReportId } from './reports.ts'
 import { absolute } from './accounts.ts'
-import { amountDifference, formatMatch, type ScoredPayment, automaticScoreMin, findNamedPayment } from './scores.ts'
+import {
+  amountDifference,
+  formatMatch,
+  type ScoredPayment,
+  automaticScoreMin,
+  findReferencedPayment,
+} from './scores.ts'
 import { type FindOriginals, readOriginals, matchReversedCredit } from './reversals.ts'
 import * as entries from './store-entries.ts'
-import { byShard, type Tx } from '../../postgres/index.ts'
+import { groupByShard, type Tx } from '../../postgres/index.ts'
 import * as words from './store-incoming.ts'
 
 export type BookedUnit = { readonly unit: Unit; readonly entryId: string }
@@ -38,7 +44,7 @@ const joinTexts = (text: string, { information, remittance }: Pick<Unit, 'inform
 
 export function matchUnit(context: MatchContext, placed: BookedUnit): Match {
   const { unit } = placed
-  const best = findNamedPayment(unit, context.candidates.named(unit))
+  const best = findReferencedPayment(unit, context.candidates.named(unit))
   return unit.amount < 0n ? matchDebit(context, placed, best) : matchCredit(context, placed, best)
 }
 
@@ -78,7 +84,7 @@ function matchPayment(context: MatchContext, placed: BookedUnit, { sent, score, 
   const payment = sent as Payment
   const subject = { partnerId: payment.partnerId, id: payment.id }
   if (payment.entryId !== null) {
-    const details = joinTexts(`The bank has booked the payment ${paymentName(payment)} again.`, unit)
+    const details = joinTexts(`The bank has booked the payment ${formatPaymentLabel(payment)} again.`, unit)
     return { ...debitMatch(context, placed, 'doubled', details, subject), score, matchedBy: formatMatch(agreed) }
   }
   const differs = amountDifference(-unit.amount, payment.amount, payment.currency)
@@ -86,7 +92,7 @@ function matchPayment(context: MatchContext, placed: BookedUnit, { sent, score, 
   const match = { kind: 'payout' as const, subject, score, matchedBy: formatMatch(agreed, [...differs, ...elsewhere]) }
   const settled = settle(context, payment, { entryId, reportId: entryId, unit })
   if (elsewhere.length === 0) return { ...match, ...settled }
-  const text = `The bank reports that the payment ${paymentName(payment)} went to another account than instructed (${elsewhere.join()}).`
+  const text = `The bank reports that the payment ${formatPaymentLabel(payment)} went to another account than instructed (${elsewhere.join()}).`
   return {
     ...match,
     ...settled,
@@ -136,9 +142,9 @@ function differenceReport(
     payment,
   }: { readonly entryId: string; readonly unit: Unit | null; readonly more: bigint; readonly payment: Payment },
 ): Report {
-  const id = derivedTimeId(entryId, 'difference')
+  const id = deriveTimeId(entryId, 'difference')
   const { currency } = payment
-  const details = `The bank has booked the payment ${paymentName(payment)} with another amount than it reported before.`
+  const details = `The bank has booked the payment ${formatPaymentLabel(payment)} with another amount than it reported before.`
   const account = unit?.account.iban ?? ''
   const origin = { id, subjectId: entryId, entryId }
   const money = { currency, amount: absolute(more) }
@@ -166,7 +172,7 @@ function matchBatch(context: MatchContext, placed: BookedUnit): Match {
   const sum = open.reduce((before, { amount }) => before + amount, 0n)
   if (open.length === 0 || sum !== -unit.amount) return waitingForPayments(unit)
   const settled = open.map((payment) =>
-    settle(context, payment, { entryId, reportId: derivedTimeId(entryId, payment.id), unit: null }),
+    settle(context, payment, { entryId, reportId: deriveTimeId(entryId, payment.id), unit: null }),
   )
   return {
     kind: 'payout',
@@ -336,7 +342,7 @@ export async function readCandidates(tx: Tx, of: entries.AccountKey, units: read
   const { connector, operatorId } = of
   const sums = units.filter(({ isSum, amount }) => isSum && amount < 0n)
   const [referenced, inBatches] = await Promise.all([
-    words.sentByReferences(tx, connector, units.map(unitReferences)),
+    words.sentPaymentsByReferences(tx, connector, units.map(unitReferences)),
     readBatches(tx, connector, sums),
   ])
   const payments = await lockPayments(tx, connector, [...referenced, ...inBatches.sent])
@@ -372,10 +378,10 @@ async function readBatches(tx: Tx, connector: string, sums: readonly Unit[]): Pr
   const messageIds = sums.flatMap(({ references: { batches, messages } }) => (batches.length > 0 ? [] : messages))
   const files = messageIds.length === 0 ? [] : await words.filesByMessageIds(tx, connector, messageIds)
   const [ofBatches, ofFiles] = await Promise.all([
-    batchIds.size === 0 ? [] : words.sentByBatches(tx, connector, [...batchIds]),
+    batchIds.size === 0 ? [] : words.sentPaymentsByBatches(tx, connector, [...batchIds]),
     files.length === 0
       ? []
-      : words.sentByFiles(
+      : words.sentPaymentsByFiles(
           tx,
           connector,
           files.map(({ id }) => id),
@@ -391,8 +397,8 @@ async function lockPayments(
 ): Promise<readonly Payment[]> {
   const once = [...new Map(found.map((sent) => [partnerKey(sent.partnerId, sent.id), sent])).values()]
   const locked: Payment[] = []
-  for (const group of byShard(tx, once)) {
-    const rows = await words.lockSent(tx, connector, group)
+  for (const group of groupByShard(tx, once)) {
+    const rows = await words.lockSentPayments(tx, connector, group)
     locked.push(...rows.map((row) => ({ ...row })))
   }
   return locked
@@ -409,5 +415,5 @@ async function readDoubledDebits(
   const isAny = units.some(({ isReversal, amount }) => isReversal && amount > 0n)
   if (!isAny || payments.length === 0) return new Map()
   const ids = payments.map(({ id }) => id)
-  return Map.groupBy(await entries.doubledDebits(tx, operatorId, ids), ({ subjectId }) => subjectId)
+  return Map.groupBy(await entries.repeatedDebits(tx, operatorId, ids), ({ subjectId }) => subjectId)
 }

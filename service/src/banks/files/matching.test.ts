@@ -25,7 +25,7 @@ import {
   statusXml,
 } from '../../../../test/support/iso-incoming.ts'
 import { instructionIdOf } from '../../payouts/index.ts'
-import type { PaymentEnd } from './banks.ts'
+import type { PaymentOutcome } from './banks.ts'
 
 let service: Service
 let folders: BankFolders
@@ -449,7 +449,7 @@ suite('payments that two people end after a written confirmation of the bank', (
     return payout
   }
   type Payout = Awaited<ReturnType<typeof accepted>>
-  const end = (payout: Payout, how: PaymentEnd) =>
+  const end = (payout: Payout, how: PaymentOutcome) =>
     service.db.transaction((tx) =>
       service.isoBanks.endPayment(tx, { partnerId: partner.partnerId, id: instructionIdOf(payout), end: how }),
     )

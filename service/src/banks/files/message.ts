@@ -12,7 +12,7 @@ import {
   type Remittance,
 } from '../../iso20022/index.ts'
 import { amountText, assert, present } from '../../kernel/index.ts'
-import { accountTypeCodes, bankDay, nextWindow, readQrReference, readDomestic } from '../../rails/index.ts'
+import { accountTypeCodes, bankDay, nextWindow, readQrReference, parseDomesticAccount } from '../../rails/index.ts'
 import type { BankRules } from './deps.ts'
 import { bankInstructionId, formatBatchId } from './ids.ts'
 import { ultimateDebtor } from './payer.ts'
@@ -39,10 +39,10 @@ export const assignBatch = (fileId: string, payments: readonly OutgoingPayment[]
   payments.map((payment) => ({ ...payment, batchId: formatBatchId(fileId, 1) }))
 
 /** Writes the message for payments of one scheme. */
-export function paymentsMessage(file: File, payments: readonly FiledPayment[], rules: BankRules): FileMessage {
+export function buildPaymentMessage(file: File, payments: readonly FiledPayment[], rules: BankRules): FileMessage {
   const [first] = payments
   assert(first !== undefined, 'a file has payments')
-  const executionDate = executionDateOf(first, file.madeAt, rules)
+  const executionDate = computeExecutionDate(first, file.madeAt, rules)
   const initiation: CreditTransferInitiation = {
     messageId: file.messageId,
     createdAt: file.madeAt,
@@ -78,7 +78,7 @@ export function buildContents<Value>(
 }
 
 /** Computes the execution date: for an instant payment the day of its file, for a credit transfer that of its window. */
-export const executionDateOf = (
+export const computeExecutionDate = (
   { schemeApplied, currency }: Pick<OutgoingPayment, 'schemeApplied' | 'currency'>,
   madeAt: Date,
   rules: BankRules,
@@ -151,7 +151,7 @@ function payeeAccount({
   creditorAccount: text,
   creditorBic: bic,
 }: OutgoingPayment): Pick<CreditTransfer, 'creditorAgent' | 'creditorAccount'> {
-  const account = readDomestic(text)
+  const account = parseDomesticAccount(text)
   if (account === undefined)
     return { ...(bic === null ? {} : { creditorAgent: { bic } }), creditorAccount: { iban: text } }
   const clearingId = account.system === 'GBDSC' ? account.sortCode : account.routingNumber

@@ -21,10 +21,10 @@ import {
 import { newId } from '../../kernel/index.ts'
 import { isQrIban, type PayerData, readQrReference, requirements } from '../../rails/index.ts'
 import type { BankRules } from './deps.ts'
-import { groupByFile, assignBatch, paymentsMessage } from './message.ts'
+import { groupByFile, assignBatch, buildPaymentMessage } from './message.ts'
 import { chooseScheme, isRefused, paymentKind } from './schemes.ts'
 import type { OutgoingPayment } from './store-instructions.ts'
-import { recallMessage } from './recalls.ts'
+import { buildRecallMessage } from './recalls.ts'
 
 const profiles = profileIds.map((id) => profileById(id) ?? defaultProfile)
 const monday = new Date('2026-11-23T09:00:00.000Z')
@@ -126,7 +126,7 @@ const written = (
   more: Partial<BankRules> = {},
   madeAt: Date = monday,
 ): string =>
-  paymentsMessage({ ...file, madeAt }, assignBatch(file.id, payments), rulesFor(profile, more)).bytes.toString()
+  buildPaymentMessage({ ...file, madeAt }, assignBatch(file.id, payments), rulesFor(profile, more)).bytes.toString()
 
 const official = samplesFolder === undefined ? undefined : join(samplesFolder, 'iso20022', 'schemas')
 const known = official === undefined ? [] : messagesIn(official)
@@ -368,7 +368,7 @@ test('a file of an earlier version keeps its two batches when built again', asyn
     ...payment,
     batchId: `F-${index + 1}`,
   }))
-  const xml = paymentsMessage(file, batches, rulesFor(defaultProfile)).bytes.toString()
+  const xml = buildPaymentMessage(file, batches, rulesFor(defaultProfile)).bytes.toString()
   const found = await readPain001(chunks(Buffer.from(xml)))
   assert.deepEqual(
     found.batches.map(({ id, serviceLevel, chargeBearer }) => [id, serviceLevel, chargeBearer]),
@@ -430,8 +430,8 @@ test('a payment that the profile does not support is refused, and a payment abro
 })
 
 suite('characters', () => {
-  type Payment = Parameters<typeof paymentsMessage>[1][number]
-  type Recalled = Parameters<typeof recallMessage>[2][number]
+  type Payment = Parameters<typeof buildPaymentMessage>[1][number]
+  type Recalled = Parameters<typeof buildRecallMessage>[2][number]
 
   const madeAt = new Date('2026-11-24T09:00:00Z')
   const ids = { id: newId(), messageId: 'P1', madeAt }
@@ -473,8 +473,8 @@ suite('characters', () => {
       batchId: 'B1',
     } as Recalled
     return {
-      'pain.001.001.09': paymentsMessage(ids, [payment], rules).bytes.toString(),
-      'camt.055.001.08': recallMessage(
+      'pain.001.001.09': buildPaymentMessage(ids, [payment], rules).bytes.toString(),
+      'camt.055.001.08': buildRecallMessage(
         { ...ids, kind: 'camt.055', messageId: 'R1' },
         { ...ids, messageName: 'pain.001.001.09' },
         [recall],

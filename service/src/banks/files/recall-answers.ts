@@ -1,7 +1,7 @@
 /** Processes a bank's answers to recalls (camt.029). The money arrives separately, as a return. */
 import type { RecallAnswer } from '../../iso20022/index.ts'
 import { present } from '../../kernel/index.ts'
-import { byShard, type Tx } from '../../postgres/index.ts'
+import { groupByShard, type Tx } from '../../postgres/index.ts'
 import { joinBankTexts } from '../../rails/index.ts'
 import type { BankDeps } from './deps.ts'
 import { parseInstructionId } from './ids.ts'
@@ -96,7 +96,7 @@ export async function writeAnswers(
 ): Promise<void> {
   const byId = new Map(answers.map((answer) => [answer.id, answer]))
   const reports: Report[] = []
-  for (const group of byShard(tx, answers))
+  for (const group of groupByShard(tx, answers))
     for (const recall of await store.answerRecalls(tx, group, now)) {
       const {
         status,
@@ -116,7 +116,7 @@ export function createRecallAnswers({ clock, rules, operatorId }: BankDeps) {
     lease.transaction(async (tx) => {
       const answers = readAnswers(message)
       const ids = answers.flatMap((one) => one.ids)
-      const sent = await store.sentByReferences(
+      const sent = await store.sentPaymentsByReferences(
         tx,
         rules.id,
         answers.map(({ payment }) => payment),

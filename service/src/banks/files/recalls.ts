@@ -2,10 +2,10 @@
 import type { recalls as wire } from '@partner-payments/wire'
 import { Refusal } from '../../kernel/api/index.ts'
 import { after, amountText, type Clock, newId, present, secondMs } from '../../kernel/index.ts'
-import { byShard, type Database, type Tx } from '../../postgres/index.ts'
+import { groupByShard, type Database, type Tx } from '../../postgres/index.ts'
 import {
   type InstructionKey,
-  readDomestic,
+  parseDomesticAccount,
   type RecallOutcome,
   type RecallRequest as PortRecall,
 } from '../../rails/index.ts'
@@ -14,11 +14,11 @@ import { filesByIds, insertFile, type OutgoingFile } from './store-instructions.
 import * as store from './store-recalls.ts'
 import { bankInstructionId, formatFileName, formatMessageId, type RecallKind } from './ids.ts'
 import { type Recall, recallXml } from '../../iso20022/index.ts'
-import { executionDateOf, initiatingParty, type FileMessage, buildContents } from './message.ts'
+import { computeExecutionDate, initiatingParty, type FileMessage, buildContents } from './message.ts'
 import { letterPdf } from '../../typesetting/index.ts'
 import { writeAnswers } from './recall-answers.ts'
 import { oddityReport, writeReports } from './reports.ts'
-import { sentByReferences } from './store-incoming.ts'
+import { sentPaymentsByReferences } from './store-incoming.ts'
 
 const recallableStatuses: ReadonlySet<string> = new Set(['Filed', 'Accepted', 'Settled'])
 
@@ -93,7 +93,7 @@ async function isDelivered(tx: Tx, { fileId }: store.RecallView): Promise<boolea
 const recallsPerFileMax = 500
 
 /** Writes one file of recalls and returns their number. */
-export function createRecallFileMaker(
+export function createWriteRecallFiles(
   { db, clock, rules }: BankDeps,
   kind: RecallKind,
   onMade: (recalls: number) => void,
@@ -110,20 +110,20 @@ export function createRecallFileMaker(
     const now = clock.now()
     const made = await db.transaction(async (tx) => {
       const keys = recalls.map(({ partnerId, recallId }) => ({ partnerId, id: recallId }))
-      const locked = (await Promise.all(byShard(tx, keys).map((group) => store.lockRecalls(tx, group)))).flat()
+      const locked = (await Promise.all(groupByShard(tx, keys).map((group) => store.lockRecalls(tx, group)))).flat()
       if (locked.length === 0) return 0
       const ids = new Set(locked.map((key) => key.id))
       const messageId = formatMessageId(kind, id)
       const name = formatFileName(kind, messageId)
       const file = { id, kind, messageId, messageName: `${kind}.001.08`, name, madeAt: now }
-      const { contents } = recallMessage(
+      const { contents } = buildRecallMessage(
         file,
         original,
         recalls.filter(({ recallId }) => ids.has(recallId)),
         rules,
       )
       insertFile(tx, rules.id, { ...file, ...contents, state: 'Made', stagedName: null, leaseId: null })
-      for (const group of byShard(tx, locked)) store.fileRecalls(tx, group, id, now)
+      for (const group of groupByShard(tx, locked)) store.assignRecallsToFile(tx, group, id, now)
       return locked.length
     })
     if (made > 0) onMade(made)
@@ -138,7 +138,7 @@ type File = Pick<OutgoingFile, 'messageId' | 'madeAt'>
 /** Formats the CxlId, by which the bank's answer names the recall. */
 const formatCancellationId = (recallId: string): string => recallId.replaceAll('-', '')
 
-export function recallMessage(
+export function buildRecallMessage(
   file: File & { readonly kind: RecallKind },
   original: File & Pick<OutgoingFile, 'messageName'>,
   recalls: readonly store.RecalledPayment[],
@@ -168,7 +168,7 @@ export function recallMessage(
         instructionId: bankInstructionId(one),
         endToEndId: one.endToEndId,
         money: { currency: one.currency, minor: one.amount },
-        executionDate: executionDateOf(one, original.madeAt, rules),
+        executionDate: computeExecutionDate(one, original.madeAt, rules),
         reason: one.reason,
         ...(one.details === null ? {} : { text: one.details }),
       })),
@@ -188,7 +188,7 @@ export const createLetterCases =
     const waiting = await store.recallsWithoutCase(db, rules.id, recallsPerStepMax)
     if (waiting.length === 0) return 0
     await db.transaction(async (tx) => {
-      for (const group of byShard(tx, waiting)) store.markLetterCases(tx, group, clock.now())
+      for (const group of groupByShard(tx, waiting)) store.markLetterCases(tx, group, clock.now())
       const reports = waiting.map(({ partnerId, id, instructionId, reason }) => {
         const text = `A recall of the payment ${instructionId} (${reason}) must go to the bank by letter. Print it with "bank recall letter", send it, and record it with "bank recall sent".`
         return { ...oddityReport({ operatorId, connector: rules.id }, 'recall_letter', text, [id], id), partnerId }
@@ -218,7 +218,7 @@ export const createRecallLetter =
     const rules = banks.find((bank) => bank.id === payment?.connector)
     if (payment === undefined || recall === undefined || rules === undefined)
       throw new Refusal('not_found', 'No file-based bank has a recall of this payment.')
-    const [sent] = await sentByReferences(db, payment.connector, [{ id, endToEndId: null }])
+    const [sent] = await sentPaymentsByReferences(db, payment.connector, [{ id, endToEndId: null }])
     const { creditorName, creditorAccount, attempt } = present(sent, `${rules.id} has no instruction ${id}`)
     const { currency, amount, endToEndId, settledAt } = payment
     const account = present(
@@ -256,19 +256,19 @@ export const createRecallLetter =
   }
 
 function accountText(text: string): string {
-  const account = readDomestic(text)
+  const account = parseDomesticAccount(text)
   if (account === undefined) return text
   const bank = account.system === 'GBDSC' ? `sort code ${account.sortCode}` : `routing number ${account.routingNumber}`
   return `${bank}, account ${account.accountNumber}`
 }
 
 /** Records that a letter was sent. Returns the id of the recall. Refuses: not_found, validation_failed (not waiting for a letter). */
-export const createLetterSent =
+export const createRecordLetterSent =
   ({ clock }: { readonly clock: Clock }) =>
   async (tx: Tx, key: InstructionKey): Promise<string> => {
     const recall = await store.newestRecall(tx, key)
     if (recall === undefined) throw new Refusal('not_found', 'The payment has no recall.')
-    if (!(await store.sendByLetter(tx, { partnerId: key.partnerId, id: recall.id }, clock.now())))
+    if (!(await store.markSentByLetter(tx, { partnerId: key.partnerId, id: recall.id }, clock.now())))
       throw new Refusal('validation_failed', `The recall is ${recall.status} and does not wait for a letter.`)
     return recall.id
   }
@@ -279,7 +279,7 @@ type LetterAnswer = InstructionKey & { readonly accepted: boolean; readonly code
  * Records the bank's answer to a letter. The money arrives separately, as a return. Refuses: not_found,
  * validation_failed (the recall was not sent by letter).
  */
-export const createLetterAnswered =
+export const createRecordLetterAnswer =
   ({ clock }: { readonly clock: Clock }) =>
   async (tx: Tx, { partnerId, id, accepted, code }: LetterAnswer): Promise<void> => {
     const payment = await store.paymentById(tx, { partnerId, id })

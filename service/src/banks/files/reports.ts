@@ -4,9 +4,9 @@
  */
 import type { ErrorKey } from '@partner-payments/wire'
 import type { ReferenceCandidates, PayeeResult } from '../../iso20022/index.ts'
-import { derivedTimeId, nilId, type Money } from '../../kernel/index.ts'
-import { byShard, type Tx } from '../../postgres/index.ts'
-import type { Credit, Debit, InstructionKey, BankOddity } from '../../rails/index.ts'
+import { deriveTimeId, nilId, type Money } from '../../kernel/index.ts'
+import { groupByShard, type Tx } from '../../postgres/index.ts'
+import type { Credit, Debit, InstructionKey, BankAnomaly } from '../../rails/index.ts'
 import { insertNotifications, type NewNotification } from './store-books.ts'
 
 type Failure = {
@@ -41,7 +41,7 @@ export type Report = {
         readonly bankText: string | null
       }
     }
-  | { readonly kind: 'oddity'; readonly facts: { readonly what: BankOddity; readonly details: string } }
+  | { readonly kind: 'oddity'; readonly facts: { readonly what: BankAnomaly; readonly details: string } }
 )
 
 const bigintToText = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value)
@@ -54,15 +54,15 @@ export function writeReports(tx: Tx, connector: string, reports: readonly Report
     entryId,
     dueAt: now,
   }))
-  for (const group of byShard(tx, rows)) insertNotifications(tx, group)
+  for (const group of groupByShard(tx, rows)) insertNotifications(tx, group)
 }
 
 /** Returns the id of a settlement report. It sorts first, because the settlement of a payment precedes its return. */
 export const settledReportId = (connector: string, { partnerId, id }: InstructionKey): string =>
-  derivedTimeId(nilId, 'settled', connector, partnerId, id)
+  deriveTimeId(nilId, 'settled', connector, partnerId, id)
 
 export const rejectedReportId = (connector: string, { partnerId, id }: InstructionKey, attempt: number): string =>
-  derivedTimeId(nilId, 'rejected', connector, partnerId, id, String(attempt))
+  deriveTimeId(nilId, 'rejected', connector, partnerId, id, String(attempt))
 
 /** Returns the id of a payee check's report. A bank may check a payee again with another result. */
 export const payeeCheckReportId = (
@@ -70,7 +70,7 @@ export const payeeCheckReportId = (
   { partnerId, id }: InstructionKey,
   attempt: number,
   payee: PayeeResult,
-): string => derivedTimeId(nilId, 'payee', connector, partnerId, id, String(attempt), payee)
+): string => deriveTimeId(nilId, 'payee', connector, partnerId, id, String(attempt), payee)
 
 /** Reports the answer to a recall. A bank may change its answer; each one is reported once. */
 export function recallAnswerReport(
@@ -79,18 +79,18 @@ export function recallAnswerReport(
   answer: { readonly accepted: boolean; readonly reasonCode: string | null; readonly bankText: string | null },
 ): Report {
   const { accepted, reasonCode } = answer
-  const id = derivedTimeId(nilId, 'recall', connector, partnerId, subjectId, String(accepted), reasonCode ?? '')
+  const id = deriveTimeId(nilId, 'recall', connector, partnerId, subjectId, String(accepted), reasonCode ?? '')
   return { partnerId, id, subjectId, kind: 'recall.answered', facts: { instructionId, ...answer } }
 }
 
 /** Reports an oddity. Oddities with equal `names` share a case. */
 export function oddityReport(
   { operatorId, connector }: { readonly operatorId: string; readonly connector: string },
-  what: BankOddity,
+  what: BankAnomaly,
   details: string,
   names: readonly string[],
   subjectId?: string,
 ): Report {
-  const id = derivedTimeId(nilId, 'oddity', connector, what, ...names)
+  const id = deriveTimeId(nilId, 'oddity', connector, what, ...names)
   return { partnerId: operatorId, id, subjectId: subjectId ?? id, kind: 'oddity', facts: { what, details } }
 }

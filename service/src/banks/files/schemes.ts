@@ -9,12 +9,12 @@ import {
   isBic,
   isIban,
   isQrIban,
-  lackingOf,
+  listMissingRequirements,
   formatMissing,
   qrMistake,
   qrMistakes,
   chooseRail,
-  readDomestic,
+  parseDomesticAccount,
   type Requirement,
 } from '../../rails/index.ts'
 import type { BankRules, BankReach, Scheme } from './deps.ts'
@@ -103,9 +103,9 @@ function missingFields(
   { id }: SchemeRules['profile'],
   day: string,
 ): readonly Requirement[] {
-  const domestic = readDomestic(account)
+  const domestic = parseDomesticAccount(account)
   const country = domestic === undefined ? account.slice(0, 2) : domesticCountry(domestic)
-  return lackingOf({ currency, account, bic, country, address: creditorAddress ?? null }, day, id).filter(
+  return listMissingRequirements({ currency, account, bic, country, address: creditorAddress ?? null }, day, id).filter(
     (one) => isInForce(one, day) && (creditorAddress !== undefined || !one.field.startsWith('address')),
   )
 }
@@ -141,7 +141,7 @@ function checkPayment(
       details: 'Payments in this currency are not possible from here.',
       reasonCode: 'AM03',
     }
-  const domestic = readDomestic(creditorAccount)
+  const domestic = parseDomesticAccount(creditorAccount)
   if (domestic === undefined ? !isIban(creditorAccount) : domesticCurrencies[domestic.system] !== currency)
     return { errorKey: 'InvalidAccountDetails', details: 'The account number is not a valid IBAN.', reasonCode: 'AC01' }
   if (creditorBic !== null && !isBic(creditorBic))

@@ -34,7 +34,7 @@ function scoreByReference(unit: Unit, sent: SentPayment): ScoredPayment | undefi
  * Finds the payment that the references name. Our InstrId names exactly one. If several payments have the partner's
  * end-to-end id, amount and account must match exactly one. Otherwise undefined, and a person decides.
  */
-export function findNamedPayment(unit: Unit, named: readonly SentPayment[]): ScoredPayment | undefined {
+export function findReferencedPayment(unit: Unit, named: readonly SentPayment[]): ScoredPayment | undefined {
   const scores = named.flatMap((sent) => scoreByReference(unit, sent) ?? [])
   const [first, ...others] = scores.toSorted(compareScores)
   if (first === undefined || first.score === byInstruction || others.length === 0) return first

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
 import { readConfig } from '../../app/config.ts'
-import { bankProblem, isoSettings } from './settings.ts'
+import { checkBankFolders, isoSettings } from './settings.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'partner-payments-settings-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -179,7 +179,7 @@ test('the process does not start with a connector that has no configuration', ()
 })
 
 test('folders that cannot be used are refused at the start of a process that exchanges files', () => {
-  const problem = (change: object) => bankProblem(readOne(change))
+  const problem = (change: object) => checkBankFolders(readOne(change))
   const env = { DATA_DIR: folder, RAIL: 'iso20022', ISO20022_BANKS: JSON.stringify([bank]) }
   readConfig({}, env)
   assert.match(problem({}) ?? '', /^iso20022: transport\.toBank cannot be used: ENOENT.*\/to'$/)

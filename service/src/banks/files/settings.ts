@@ -32,7 +32,7 @@ import {
   type BankRules,
   chargeBearers,
   payerDataModes,
-  payers,
+  payerModes,
   type BankReach,
   schemes,
 } from './deps.ts'
@@ -230,7 +230,7 @@ function readProfile(fields: Fields) {
   return {
     profile,
     chargeBearer: readChoiceField(fields, 'chargeBearer', chargeBearers, 'SHAR'),
-    payer: readChoiceField(fields, 'payer', payers, 'customer'),
+    payer: readChoiceField(fields, 'payer', payerModes, 'customer'),
     payerData: readChoiceField(fields, 'payerData', payerDataModes, 'send'),
     recalls: readChoiceField(fields, 'recalls', recallForms, 'camt.055'),
     ...readPurpose(fields, 'categoryPurpose'),
@@ -338,7 +338,7 @@ type BankFolders = { readonly id: string; readonly archive: string; readonly tra
  * Checks the folders of a bank before the first payment needs them. Returns one line that names the wrong field, or
  * undefined. Folders of an SFTP server are checked at the first connection.
  */
-export function bankProblem({ id, archive, transport }: BankFolders): string | undefined {
+export function checkBankFolders({ id, archive, transport }: BankFolders): string | undefined {
   const problem = (field: string, what: string) => `${id}: ${field} ${what}`
   const found = new Map<string, string>()
   const given = { archive, ...(transport.kind === 'folder' ? transportFolders(transport) : {}) }

@@ -138,7 +138,7 @@ const lengthBytes = 4
 const parsedPath = (path: string): string => `${path}.parsed`
 
 /** Yields the parts of a message, and writes each group to a file, preceded by its length. */
-export async function* keepParsed(path: string, groups: ParsedParts): ParsedParts {
+export async function* storeParsedParts(path: string, groups: ParsedParts): ParsedParts {
   const handle = await open(parsedPath(path), 'w')
   try {
     for await (const parts of groups) {
@@ -154,7 +154,7 @@ export async function* keepParsed(path: string, groups: ParsedParts): ParsedPart
 }
 
 /** Reads the stored parts of a message, in the same groups. */
-export async function* readParsed(path: string): ParsedParts {
+export async function* readParsedParts(path: string): ParsedParts {
   const handle = await open(parsedPath(path), 'r')
   try {
     for (;;) {

@@ -9,10 +9,10 @@ import {
   type TransferStatus,
 } from '../../iso20022/index.ts'
 import { nilId, partnerKey, present } from '../../kernel/index.ts'
-import { byShard, type Tx } from '../../postgres/index.ts'
+import { groupByShard, type Tx } from '../../postgres/index.ts'
 import { joinBankTexts, type InstructionKey, earliestSubmission, withBankText } from '../../rails/index.ts'
 import type { BankDeps } from './deps.ts'
-import { isRecallFile, paymentName, parseInstructionId } from './ids.ts'
+import { isRecallFile, formatPaymentLabel, parseInstructionId } from './ids.ts'
 import type { Lease } from './lease.ts'
 import {
   oddityReport,
@@ -48,11 +48,11 @@ export function createStatuses(deps: BankDeps) {
     lease.transaction(async (tx) => {
       const found = new Map(said.map((one) => [partnerKey(one.sent.partnerId, one.sent.id), one]))
       const locked: PaymentReport[] = []
-      for (const group of byShard(
+      for (const group of groupByShard(
         tx,
         [...found.values()].map(({ sent }) => sent),
       ))
-        for (const sent of await store.lockSent(tx, of.connector, group)) {
+        for (const sent of await store.lockSentPayments(tx, of.connector, group)) {
           const word = found.get(partnerKey(sent.partnerId, sent.id))?.word
           if (word !== undefined && isAboutPayment(sent, word, file)) locked.push({ sent, word })
         }
@@ -70,7 +70,7 @@ export function createStatuses(deps: BankDeps) {
       for (const { sent, word } of said) {
         heard.add(sent.id)
         const payee = readPayeeResult(word)
-        if (payee === 'no_match' || payee === 'close_match') mismatches.push({ name: paymentName(sent), payee })
+        if (payee === 'no_match' || payee === 'close_match') mismatches.push({ name: formatPaymentLabel(sent), payee })
       }
       if (said.length > 0) await applyPage(lease, said, file)
     }
@@ -150,7 +150,7 @@ async function findPayments(
     id: parseInstructionId(instructionId)?.id,
     endToEndId,
   }))
-  const found = await store.sentByReferences(tx, connector, names)
+  const found = await store.sentPaymentsByReferences(tx, connector, names)
   const byId = new Map(found.map((sent) => [sent.id, sent]))
   const byEndToEnd = Map.groupBy(found, ({ endToEndId }) => endToEndId)
   const said: PaymentReport[] = []
@@ -194,7 +194,7 @@ async function forEachPage(
 ): Promise<void> {
   let after = nilId
   for (;;) {
-    const page = await store.sentOfFile(tx, connector, fileId, batchId, after, wordsPerPageMax)
+    const page = await store.sentPaymentsOfFile(tx, connector, fileId, batchId, after, wordsPerPageMax)
     if (page.length === 0) return
     await work(page)
     after = page.at(-1)?.id ?? after
@@ -256,9 +256,9 @@ async function writeStatuses(tx: Tx, deps: StatusDeps, said: readonly PaymentRep
   await reportUnclear(tx, deps, said)
   const written = said.flatMap(({ sent, word }) => statusEffects(sent, word, rules.id, now) ?? [])
   const payees = written.flatMap(({ payee }) => payee ?? [])
-  for (const group of byShard(tx, payees)) store.notePayees(tx, group, now)
+  for (const group of groupByShard(tx, payees)) store.recordPayeeChecks(tx, group, now)
   const changes = written.flatMap(({ change }) => change ?? [])
-  for (const group of byShard(tx, changes)) store.updateSent(tx, group, now)
+  for (const group of groupByShard(tx, changes)) store.updateSentPayments(tx, group, now)
   const reports = written.flatMap(({ report }) => report ?? [])
   if (reports.length > 0) writeReports(tx, rules.id, reports, now)
 }
@@ -279,7 +279,7 @@ async function reportUnclear(
   })
   const now = clock.now()
   const named = new Map(unclear.map((one) => [one.sent.id, one]))
-  for (const group of byShard(
+  for (const group of groupByShard(
     tx,
     unclear.map(({ sent }) => sent),
   ))
@@ -288,8 +288,8 @@ async function reportUnclear(
       const why = reasonText(word.reasons)
       const text =
         word.meaning === 'blocked'
-          ? `The bank has blocked the payment ${paymentName(sent)} (${word.status}, ${why}): it neither executes nor returns the payment.`
-          : `The bank refuses the payment ${paymentName(sent)} as a duplicate (${why}) and does not say whether it executes the first submission.`
+          ? `The bank has blocked the payment ${formatPaymentLabel(sent)} (${word.status}, ${why}): it neither executes nor returns the payment.`
+          : `The bank refuses the payment ${formatPaymentLabel(sent)} as a duplicate (${why}) and does not say whether it executes the first submission.`
       const of = { operatorId, connector: rules.id }
       const names = [id, String(sent.attempt), ...(word.meaning === 'blocked' ? [word.status] : [])]
       writeReports(tx, rules.id, [{ ...oddityReport(of, 'payment_missing', text, names, id), partnerId }], now)
@@ -501,7 +501,7 @@ export function createRequeue({ clock, rules }: Pick<BankDeps, 'clock' | 'rules'
     const now = clock.now()
     const times = { dueAt: earliestSubmission(now, rules, 'EUR'), now }
     const again: InstructionKey[] = []
-    for (const group of byShard(tx, refused)) {
+    for (const group of groupByShard(tx, refused)) {
       const codes = new Map(group.map((each) => [partnerKey(each.partnerId, each.id), each.reasonCode]))
       const instants = await instructions.lockInstantsAtBank(tx, rules.id, group)
       const rows = instants

@@ -287,11 +287,11 @@ export function instructionsLike(
 }
 
 /** Finds instructions by id or end-to-end id. */
-export function instructionsByNames(tx: Tx, names: readonly string[]): Promise<readonly BankInstruction[]> {
+export function instructionsByReferences(tx: Tx, names: readonly string[]): Promise<readonly BankInstruction[]> {
   return tx.rows<BankInstruction>(
     acrossPartners(
       'finds payments of all partners that an entry of a bank names, by an index',
-      sql`/* rails.instructionsByNames */ select ${instructionColumns} from rails.iso_instructions
+      sql`/* rails.instructionsByReferences */ select ${instructionColumns} from rails.iso_instructions
         where id = any(${names}::uuid[]) or end_to_end_id = any(${names}::text[]) limit 100`,
     ),
   )
@@ -347,8 +347,8 @@ export function mergeEntry(tx: Tx, operatorId: string, entryId: string): Promise
 }
 
 /** Stores the key of a merged entry as an alias of the remaining one. */
-export async function aliasMerged(tx: Tx, operatorId: string, entryId: string): Promise<void> {
-  await tx.run(sql`/* rails.aliasMerged */
+export async function insertMergedAlias(tx: Tx, operatorId: string, entryId: string): Promise<void> {
+  await tx.run(sql`/* rails.insertMergedAlias */
     insert into rails.iso_entry_aliases (partner_id, connector, account, currency, entry_key, entry_id)
     select partner_id, connector, account, currency, entry_key, subject_id from rails.iso_entries
     where partner_id = ${operatorId} and id = ${entryId}

@@ -130,14 +130,14 @@ export function announcedEntries(
 }
 
 /** The bookings of a reference on one day: a bank may reuse the reference on another day. */
-export type DayOfBooking = { readonly booking: string; readonly bookedOn: string }
+export type BookingDay = { readonly booking: string; readonly bookedOn: string }
 
 /** Sums the known payments of each booking by day. */
 export function sumsOfBookings(
   tx: Tx,
   of: AccountKey,
   bookings: readonly string[],
-): Promise<readonly (DayOfBooking & { readonly amount: Minor; readonly payments: bigint })[]> {
+): Promise<readonly (BookingDay & { readonly amount: Minor; readonly payments: bigint })[]> {
   return tx.rows(
     unprepared(sql`/* rails.sumsOfBookings */
     select booking, booked_on::text as booked_on, sum(amount)::bigint as amount, count(*) as payments
@@ -152,29 +152,29 @@ export function sumsOfBookings(
  * The data that another message adds to a known entry: a statement, if the entry has none, and the kind of the
  * announcement.
  */
-export type SeenMark = { readonly statementId: string | null; readonly announced: number }
+export type EntrySighting = { readonly statementId: string | null; readonly announced: number }
 
-export function seeEntries(
+export function recordEntrySightings(
   tx: Tx,
   operatorId: string,
   ids: readonly string[],
-  { statementId, announced }: SeenMark,
+  { statementId, announced }: EntrySighting,
 ): void {
-  tx.later(sql`/* rails.seeEntries */
+  tx.later(sql`/* rails.recordEntrySightings */
     update rails.iso_entries set statement_id = coalesce(statement_id, ${statementId}::uuid),
       announced = announced | ${announced}::smallint
     where partner_id = ${operatorId} and id = any(${[...ids]}::uuid[])`)
 }
 
-export function seeBookings(
+export function recordBookingSightings(
   tx: Tx,
   of: AccountKey,
-  days: readonly DayOfBooking[],
-  { statementId, announced }: SeenMark,
+  days: readonly BookingDay[],
+  { statementId, announced }: EntrySighting,
 ): void {
   const column = columnValues(days)
   tx.later(
-    unprepared(sql`/* rails.seeBookings */
+    unprepared(sql`/* rails.recordBookingSightings */
     update rails.iso_entries entry set statement_id = coalesce(statement_id, ${statementId}::uuid),
       announced = announced | ${announced}::smallint
     from unnest(${column('booking')}::text[], ${column('bookedOn')}::date[]) as given (booking, booked_on)
@@ -218,9 +218,9 @@ export function overdueWaiting(
     order by created_at limit ${rowsMax} for update`)
 }
 
-export function endWaiting(tx: Tx, operatorId: string, ids: readonly string[], matchedBy: string): void {
+export function markWaitingUnknown(tx: Tx, operatorId: string, ids: readonly string[], matchedBy: string): void {
   tx.later(
-    sql`/* rails.endWaiting */
+    sql`/* rails.markWaitingUnknown */
     update rails.iso_entries set kind = 'unknown', matched_by = ${matchedBy}
     where partner_id = ${operatorId} and id = any(${[...ids]}::uuid[]) and kind = 'waiting'`,
     ids.length,
@@ -289,13 +289,13 @@ export function creditsByEndToEnd(
 }
 
 /** Lists the debits of instructions after the first of each. */
-export function doubledDebits(
+export function repeatedDebits(
   tx: Tx,
   operatorId: string,
   instructionIds: readonly string[],
 ): Promise<readonly { readonly id: string; readonly subjectId: string; readonly isReversed: boolean }[]> {
   return tx.rows(
-    unprepared(sql`/* rails.doubledDebits */
+    unprepared(sql`/* rails.repeatedDebits */
     select id, subject_id, exists (select 1 from rails.iso_entries reversal
         where reversal.partner_id = ${operatorId} and reversal.subject_id = debit.id and reversal.kind = 'reversal')
       as is_reversed
@@ -331,7 +331,7 @@ export function replaceWaiting(
 // The SQL of entries that several messages report with different references.
 
 /** The message that is being read. */
-export type MessageReading = Pick<SeenMark, 'announced'> & {
+export type MessageReading = Pick<EntrySighting, 'announced'> & {
   /** The id in rails.iso_messages; `messageId` is that of the bank. */
   readonly id: string
   readonly messageId: string
@@ -373,14 +373,14 @@ const wantedEntries = (
     and entry.booked_on between ${from}::date and ${to}::date and entry.message_id <> ${id}`
 
 /** Lists announced entries of these amounts that are not on a statement. */
-export function announcedUnlisted(
+export function unlistedAnnouncedEntries(
   tx: Tx,
   of: AccountKey,
   reading: MessageReading,
   wanted: SearchBounds,
 ): Promise<readonly EntryCandidate[]> {
   return tx.rows(
-    unprepared(sql`/* rails.announcedUnlisted */
+    unprepared(sql`/* rails.unlistedAnnouncedEntries */
     select ${candidateColumns}, false as is_repeated from ${wantedEntries(of, reading, wanted)} and entry.statement_id is null`),
   )
 }
@@ -411,7 +411,7 @@ export function findUnannounced(
 }
 
 /** Lists entries of these amounts that messages of this and of another kind have reported. */
-export function reportedTwice(
+export function entriesReportedTwice(
   tx: Tx,
   of: AccountKey,
   reading: MessageReading,
@@ -422,7 +422,7 @@ export function reportedTwice(
       ? sql`entry.statement_id is not null and entry.announced <> 0`
       : sql`entry.announced & ${reading.announced}::smallint <> 0 and (entry.statement_id is not null or entry.announced <> ${reading.announced}::smallint)`
   return tx.rows(
-    unprepared(sql`/* rails.reportedTwice */
+    unprepared(sql`/* rails.entriesReportedTwice */
     select ${candidateColumns}, false as is_repeated from ${wantedEntries(of, reading, wanted)} and ${reported}`),
   )
 }
@@ -521,13 +521,13 @@ export function markAbsent(tx: Tx, operatorId: string, ids: readonly string[], n
 }
 
 /** Removes entries from replaced statements. Returns their number; `rowsMax` means that more may be left. */
-export function takeOffStatements(
+export function removeFromStatements(
   tx: Tx,
   operatorId: string,
   statementIds: readonly string[],
   rowsMax: number,
 ): Promise<number> {
-  return tx.run(sql`/* rails.takeOffStatements */
+  return tx.run(sql`/* rails.removeFromStatements */
     update rails.iso_entries set statement_id = null
     where partner_id = ${operatorId} and id = any(array(
       select id from rails.iso_entries

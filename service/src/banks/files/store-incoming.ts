@@ -32,8 +32,8 @@ export function takeLease(
     where connector = ${connector} and (lease_id is null or lease_id = ${leaseId} or leased_until <= ${now})`)
 }
 
-export async function endLease(tx: Tx, connector: string, leaseId: string): Promise<void> {
-  await tx.run(sql`/* rails.endLease */
+export async function releaseLease(tx: Tx, connector: string, leaseId: string): Promise<void> {
+  await tx.run(sql`/* rails.releaseLease */
     update rails.iso_incoming set lease_id = null, leased_until = null
     where connector = ${connector} and lease_id = ${leaseId}`)
 }
@@ -108,17 +108,17 @@ export async function messagePosition(tx: Tx, id: string): Promise<number | unde
   return row && Number(row.entries)
 }
 
-export function moveMessage(tx: Tx, id: string, entries: number): void {
+export function setMessagePosition(tx: Tx, id: string, entries: number): void {
   tx.later(
-    sql`/* rails.moveMessage */
+    sql`/* rails.setMessagePosition */
     update rails.iso_messages set entries = ${entries} where id = ${id} and state = 'Taking'`,
     1,
   )
 }
 
-export function endMessage(tx: Tx, id: string, now: Date): void {
+export function markMessageProcessed(tx: Tx, id: string, now: Date): void {
   tx.later(
-    sql`/* rails.endMessage */
+    sql`/* rails.markMessageProcessed */
     update rails.iso_messages set state = 'Taken', taken_at = ${now} where id = ${id} and state = 'Taking'`,
     1,
   )
@@ -132,14 +132,16 @@ export type QuarantinedFile = Pick<
 }
 
 /** Locks a quarantined file. */
-export function lockAside(tx: Tx, id: string): Promise<QuarantinedFile | undefined> {
-  return tx.row<QuarantinedFile>(sql`/* rails.lockAside */
+export function lockQuarantinedFile(tx: Tx, id: string): Promise<QuarantinedFile | undefined> {
+  return tx.row<QuarantinedFile>(sql`/* rails.lockQuarantinedFile */
     select id, connector, kind, message_id, file_name, sha256, received_at, released_at from rails.iso_messages
     where id = ${id} and state = 'Aside' for update`)
 }
 
-export async function releaseAside(tx: Tx, id: string, now: Date): Promise<void> {
-  await tx.run(sql`/* rails.releaseAside */ update rails.iso_messages set released_at = ${now} where id = ${id}`)
+export async function releaseQuarantinedFile(tx: Tx, id: string, now: Date): Promise<void> {
+  await tx.run(
+    sql`/* rails.releaseQuarantinedFile */ update rails.iso_messages set released_at = ${now} where id = ${id}`,
+  )
 }
 
 /** Lists released files that are not processed yet. */
@@ -156,8 +158,8 @@ export async function endReleased(tx: Tx, id: string, now: Date): Promise<void> 
 }
 
 /** Marks a file that is in our archive and no longer at the bank. */
-export async function finishMessage(tx: Tx, id: string, now: Date): Promise<void> {
-  await tx.run(sql`/* rails.finishMessage */
+export async function markMessageArchived(tx: Tx, id: string, now: Date): Promise<void> {
+  await tx.run(sql`/* rails.markMessageArchived */
     update rails.iso_messages set finished_at = ${now} where id = ${id}`)
 }
 
@@ -190,7 +192,7 @@ const columns = sql`partner_id, id, end_to_end_id, currency, amount, creditor_na
 export type PaymentReferences = { readonly id: string | undefined; readonly endToEndId: string | null | undefined }
 
 /** Finds payments by their InstrIds, or else all with the end-to-end id. */
-export async function sentByReferences(
+export async function sentPaymentsByReferences(
   tx: Tx,
   connector: string,
   names: readonly PaymentReferences[],
@@ -221,28 +223,36 @@ async function sentWith(
   )
 }
 
-export function sentByBatches(tx: Tx, connector: string, batchIds: readonly string[]): Promise<readonly SentPayment[]> {
+export function sentPaymentsByBatches(
+  tx: Tx,
+  connector: string,
+  batchIds: readonly string[],
+): Promise<readonly SentPayment[]> {
   return tx.rows(
     acrossPartners(
       'a bank books the payments of a batch as one sum, and a batch has payments of many partners',
-      unprepared(sql`/* rails.sentByBatches */
+      unprepared(sql`/* rails.sentPaymentsByBatches */
       select ${columns} from rails.iso_instructions where connector = ${connector} and batch_id = any(${[...batchIds]}::text[])`),
     ),
   )
 }
 
-export function sentByFiles(tx: Tx, connector: string, fileIds: readonly string[]): Promise<readonly SentPayment[]> {
+export function sentPaymentsByFiles(
+  tx: Tx,
+  connector: string,
+  fileIds: readonly string[],
+): Promise<readonly SentPayment[]> {
   return tx.rows(
     acrossPartners(
       'a bank books the payments of a message as one sum, and a message has payments of many partners',
-      unprepared(sql`/* rails.sentByFiles */
+      unprepared(sql`/* rails.sentPaymentsByFiles */
       select ${columns} from rails.iso_instructions where connector = ${connector} and file_id = any(${[...fileIds]}::uuid[])`),
     ),
   )
 }
 
 /** Lists payments of a file after the cursor. */
-export function sentOfFile(
+export function sentPaymentsOfFile(
   tx: Tx,
   connector: string,
   fileId: string,
@@ -253,7 +263,7 @@ export function sentOfFile(
   return tx.rows(
     acrossPartners(
       'a bank reports the status of a whole file, which has payments of many partners',
-      unprepared(sql`/* rails.sentOfFile */
+      unprepared(sql`/* rails.sentPaymentsOfFile */
       select ${columns} from rails.iso_instructions
       where connector = ${connector} and file_id = ${fileId} and (${batchId}::text is null or batch_id = ${batchId})
         and id > ${after} order by id limit ${rowsMax}`),
@@ -262,9 +272,13 @@ export function sentOfFile(
 }
 
 /** Locks payments in the order of their ids and reads them. */
-export function lockSent(tx: Tx, connector: string, keys: readonly InstructionKey[]): Promise<readonly SentPayment[]> {
+export function lockSentPayments(
+  tx: Tx,
+  connector: string,
+  keys: readonly InstructionKey[],
+): Promise<readonly SentPayment[]> {
   return tx.rows(
-    unprepared(sql`/* rails.lockSent */
+    unprepared(sql`/* rails.lockSentPayments */
     select ${columns} from rails.iso_instructions
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.id)}::uuid[])
       and connector = ${connector} order by partner_id, id for update`),
@@ -281,10 +295,10 @@ export type PaymentChange = InstructionKey & {
 }
 
 /** Records a report of the bank: the payment is no longer missing. */
-export function updateSent(tx: Tx, rows: readonly PaymentChange[], now: Date): void {
+export function updateSentPayments(tx: Tx, rows: readonly PaymentChange[], now: Date): void {
   const column = columnValues(rows)
   tx.later(
-    unprepared(sql`/* rails.updateSent */
+    unprepared(sql`/* rails.updateSentPayments */
     update rails.iso_instructions instruction set status = given.status, entry_id = given.entry_id,
       settled_at = given.settled_at, error_key = coalesce(given.error_key, instruction.error_key),
       error_details = coalesce(given.error_details, instruction.error_details),
@@ -301,10 +315,10 @@ export function updateSent(tx: Tx, rows: readonly PaymentChange[], now: Date): v
 export type PayeeCheckResult = InstructionKey & { readonly payee: PayeeResult }
 
 /** Records results of payee checks. They are reports of the bank, so that the payments are not missing. */
-export function notePayees(tx: Tx, rows: readonly PayeeCheckResult[], now: Date): void {
+export function recordPayeeChecks(tx: Tx, rows: readonly PayeeCheckResult[], now: Date): void {
   const column = columnValues(rows)
   tx.later(
-    unprepared(sql`/* rails.notePayees */
+    unprepared(sql`/* rails.recordPayeeChecks */
     update rails.iso_instructions instruction set payee_check = given.payee, missing_since = null, updated_at = ${now}
     from unnest(${column('id')}::uuid[], ${column('payee')}::text[]) as given (id, payee)
     where ${ofPartners(column('partnerId'), sql`instruction.partner_id`)} and instruction.id = given.id`),
@@ -331,7 +345,7 @@ export function setBankStatus(tx: Tx, fileId: string, status: string): void {
 }
 
 /** Lists open instructions of these amounts: candidates for an entry without references. */
-export function openByAmounts(
+export function openPaymentsByAmounts(
   tx: Tx,
   connector: string,
   amounts: readonly Minor[],
@@ -340,7 +354,7 @@ export function openByAmounts(
   return tx.rows(
     acrossPartners(
       'a debit without references may be an open payment of any partner',
-      unprepared(sql`/* rails.openByAmounts */
+      unprepared(sql`/* rails.openPaymentsByAmounts */
       select ${columns} from rails.iso_instructions
       where connector = ${connector} and status in ('Filed', 'Accepted') and amount = any(${[...amounts]}::bigint[])
       order by updated_at limit ${rowsMax}`),
@@ -349,11 +363,16 @@ export function openByAmounts(
 }
 
 /** Lists payments that the bank has not reported since `before`. */
-export function silentSince(tx: Tx, connector: string, before: Date, rowsMax: number): Promise<readonly SentPayment[]> {
+export function paymentsUnreportedSince(
+  tx: Tx,
+  connector: string,
+  before: Date,
+  rowsMax: number,
+): Promise<readonly SentPayment[]> {
   return tx.rows(
     dueWork(
       'finds payments that a bank has not reported, by the index of open payments',
-      (whose) => sql`/* rails.silentSince */
+      (whose) => sql`/* rails.paymentsUnreportedSince */
         select ${columns} from rails.iso_instructions
         where connector = ${connector} and status in ('Filed', 'Accepted') and updated_at <= ${before}
           and missing_since is null and ${whose()} order by updated_at limit ${rowsMax}`,
@@ -438,13 +457,13 @@ export function endRecalls(tx: Tx, keys: readonly InstructionKey[], now: Date): 
 }
 
 /** Adds the confirming entry to unacknowledged settlement reports. Returns their ids. */
-export function tieNotifications(
+export function linkNotifications(
   tx: Tx,
   rows: readonly { readonly partnerId: string; readonly id: string; readonly entryId: string }[],
 ): Promise<readonly { readonly id: string }[]> {
   const column = columnValues(rows)
   return tx.rows(
-    unprepared(sql`/* rails.tieNotifications */
+    unprepared(sql`/* rails.linkNotifications */
     update rails.iso_notifications notification set entry_id = given.entry_id
     from unnest(${column('id')}::uuid[], ${column('entryId')}::uuid[]) as given (id, entry_id)
     where ${ofPartners(column('partnerId'), sql`notification.partner_id`)} and notification.id = given.id

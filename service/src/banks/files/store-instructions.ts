@@ -231,10 +231,10 @@ export function lockQueued(
 
 export type BatchAssignment = InstructionKey & { readonly batchId: string }
 
-export function fileInstructions(tx: Tx, rows: readonly BatchAssignment[], fileId: string, now: Date): void {
+export function assignInstructionsToFile(tx: Tx, rows: readonly BatchAssignment[], fileId: string, now: Date): void {
   const column = columnValues(rows)
   tx.later(
-    unprepared(sql`/* rails.fileInstructions */
+    unprepared(sql`/* rails.assignInstructionsToFile */
     update rails.iso_instructions instruction set status = 'Filed', file_id = ${fileId}, batch_id = given.batch_id,
       updated_at = ${now}
     from unnest(${column('id')}::uuid[], ${column('batchId')}::text[]) as given (id, batch_id)

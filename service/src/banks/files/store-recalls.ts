@@ -67,10 +67,10 @@ export function lockRecalls(tx: Tx, keys: readonly InstructionKey[]): Promise<re
   )
 }
 
-export function fileRecalls(tx: Tx, keys: readonly InstructionKey[], fileId: string, now: Date): void {
+export function assignRecallsToFile(tx: Tx, keys: readonly InstructionKey[], fileId: string, now: Date): void {
   const column = columnValues(keys)
   tx.later(
-    unprepared(sql`/* rails.fileRecalls */
+    unprepared(sql`/* rails.assignRecallsToFile */
     update rails.iso_recalls set status = 'Sent', file_id = ${fileId}, updated_at = ${now}
     where ${ofPartners(column('partnerId'))} and id = any(${column('id')}::uuid[]) and status = 'Queued'`),
     keys.length,
@@ -115,8 +115,8 @@ export function markLetterCases(tx: Tx, keys: readonly InstructionKey[], now: Da
 }
 
 /** Marks a recall as sent by letter. Returns false if it does not wait for a letter. */
-export async function sendByLetter(tx: Tx, { partnerId, id }: InstructionKey, now: Date): Promise<boolean> {
-  const sent = await tx.run(sql`/* rails.sendByLetter */
+export async function markSentByLetter(tx: Tx, { partnerId, id }: InstructionKey, now: Date): Promise<boolean> {
+  const sent = await tx.run(sql`/* rails.markSentByLetter */
     update rails.iso_recalls set status = 'Sent', updated_at = ${now}
     where partner_id = ${partnerId} and id = ${id} and status = 'Queued' and told_at is not null`)
   return sent === 1

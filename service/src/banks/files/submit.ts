@@ -8,7 +8,7 @@ import {
   nextWindow,
   earliestSubmission,
 } from '../../rails/index.ts'
-import { byShard } from '../../postgres/index.ts'
+import { groupByShard } from '../../postgres/index.ts'
 import type { BankDeps, BankRules } from './deps.ts'
 import { sealPayers } from './payer.ts'
 import { chooseScheme, isRefused } from './schemes.ts'
@@ -46,7 +46,7 @@ const answersByKey = (deps: SubmitDeps, rows: readonly store.StoredAnswer[]): An
 /** Reads the earlier answers to instructions. */
 export async function storedAnswers(deps: SubmitDeps, keys: readonly InstructionKey[]): Promise<Answers> {
   const { db, rules } = deps
-  const found = await Promise.all(byShard(db, keys).map((group) => store.listAnswers(db, rules.id, group)))
+  const found = await Promise.all(groupByShard(db, keys).map((group) => store.listAnswers(db, rules.id, group)))
   return answersByKey(deps, found.flat())
 }
 
@@ -59,7 +59,7 @@ export function createSubmit(deps: SubmitDeps) {
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([, instruction]) => instruction)
     const payers = await sealPayers(deps, unique)
-    const groups = byShard(db, unique).map((group) => newInstructions(deps, group, payers))
+    const groups = groupByShard(db, unique).map((group) => newInstructions(deps, group, payers))
     const inserted = await Promise.all(
       groups.map((rows) => db.transaction((tx) => store.insertInstructions(tx, rows), { byIndex: true })),
     )

@@ -1,20 +1,20 @@
 /** Books a camt.052, camt.053 or camt.054 from its parsed parts, page by page. A restart continues after the last page. */
-import { derivedTimeId, newId } from '../../kernel/index.ts'
+import { deriveTimeId, newId } from '../../kernel/index.ts'
 import type { BankEntry, ReportPart } from '../../iso20022/index.ts'
 import type { BankDeps } from './deps.ts'
 import { type InspectedReport, isBooked, type InspectedStatement } from './inspect.ts'
 import { type Lease, LeaseLost } from './lease.ts'
-import { readParsed } from './spool.ts'
+import { readParsedParts } from './spool.ts'
 import { oddityReport, type Report, writeReports } from './reports.ts'
 import * as store from './store-incoming.ts'
 import { insertStatements, type StatementRow, statementsOfDay } from './store-books.ts'
-import { type Booking, withoutDay, unfoldEntry, type Unit } from './units.ts'
-import { isSameStatement, type BankOddity } from '../../rails/index.ts'
+import { type Booking, withoutDay, splitIntoUnits, type Unit } from './units.ts'
+import { isSameStatement, type BankAnomaly } from '../../rails/index.ts'
 import * as entries from './store-entries.ts'
 import { hash } from 'node:crypto'
-import { byShard, type Tx } from '../../postgres/index.ts'
-import { paymentName } from './ids.ts'
-import { type NewBooking, findKnown, type KnownBookings } from './known.ts'
+import { groupByShard, type Tx } from '../../postgres/index.ts'
+import { formatPaymentLabel } from './ids.ts'
+import { type NewBooking, findKnownBookings, type KnownBookings } from './known.ts'
 import { type Match, matchUnit, unitMoney, suspendIfDoubtful, readCandidates, type MatchCandidates } from './match.ts'
 import { formatMatch, scoreBySimilarity, type ScoredPayment, compareScores } from './scores.ts'
 
@@ -34,7 +34,7 @@ export type ReportMessage = {
 
 /** Derives the id of a statement, so that rows written before and after a restart refer to the same statement. */
 const statementRowId = ({ id }: Pick<ReportMessage, 'id'>, index: number): string =>
-  derivedTimeId(id, 'statement', String(index))
+  deriveTimeId(id, 'statement', String(index))
 
 type ReportPage = { readonly bookings: readonly Booking[]; readonly reports: readonly Report[]; readonly to: number }
 
@@ -48,7 +48,7 @@ const secondReading = 2 ** 40
  * Books a message. Reads it a second time if bookings may be announced entries: by then the certain matches of all pages
  * are known.
  */
-export async function takeReport(deps: BankDeps, lease: Lease, taken: ReportMessage): Promise<void> {
+export async function bookReport(deps: BankDeps, lease: Lease, taken: ReportMessage): Promise<void> {
   const { db, rules, clock } = deps
   const begun = await store.messagePosition(db, taken.id)
   if (begun === undefined) return
@@ -64,7 +64,7 @@ export async function takeReport(deps: BankDeps, lease: Lease, taken: ReportMess
           throw new LeaseLost('another process has resumed this message')
         deferred += await bookPage(deps, tx, { reading, isSure, bookings: page.bookings })
         if (page.reports.length > 0) writeReports(tx, rules.id, page.reports, clock.now())
-        store.moveMessage(tx, taken.id, offset + page.to)
+        store.setMessagePosition(tx, taken.id, offset + page.to)
       })
       position = offset + page.to
     }
@@ -80,8 +80,8 @@ export async function takeReport(deps: BankDeps, lease: Lease, taken: ReportMess
     if (rows.length > 0) insertStatements(tx, rows)
     const skipped = skippedReports(deps, taken)
     if (skipped.length > 0) writeReports(tx, rules.id, skipped, now)
-    store.moveMessage(tx, taken.id, position % secondReading)
-    store.endMessage(tx, taken.id, now)
+    store.setMessagePosition(tx, taken.id, position % secondReading)
+    store.markMessageProcessed(tx, taken.id, now)
     return Promise.resolve()
   })
 }
@@ -92,7 +92,7 @@ async function* pagesOf(deps: BankDeps, taken: ReportMessage, begun: number): As
   let bookings: Booking[] = []
   let reports: Report[] = []
   let to = begun
-  for await (const parts of readParsed(taken.path)) {
+  for await (const parts of readParsedParts(taken.path)) {
     for (const part of parts) {
       const placed = place(part)
       if (placed === undefined || placed.position <= begun) continue
@@ -119,7 +119,7 @@ function createPlacer(deps: BankDeps, taken: ReportMessage) {
     if (account === undefined || !isBooked(entry)) return { position, bookings: [], reports: [] }
     // The amount follows from the balances only if a single entry is unreadable.
     const implied = unread?.count === 1 && unread.sum !== 0n ? unread.sum : undefined
-    const { units, oddity: odd } = unfoldEntry(entry, account, closing?.on ?? today, implied)
+    const { units, oddity: odd } = splitIntoUnits(entry, account, closing?.on ?? today, implied)
     const statementId = taken.kind === 'camt.053' ? statementRowId(taken, statement) : null
     const [first] = units
     const numbered = (key: string) => `${key}|${numberOf(`${account.iban}\n${key}`)}`
@@ -206,7 +206,7 @@ async function replaceEarlierVersions(
     // From this row, reconciliation knows that the entries of the earlier version are moving to this one.
     await lease.transaction(async (tx) => insertStatements(tx, [row]))
     for (let taken = rowsPerStep; taken === rowsPerStep;)
-      taken = await lease.transaction((tx) => entries.takeOffStatements(tx, operatorId, earlier, rowsPerStep))
+      taken = await lease.transaction((tx) => entries.removeFromStatements(tx, operatorId, earlier, rowsPerStep))
   }
 }
 
@@ -290,7 +290,7 @@ async function bookAccount(deps: BankDeps, tx: Tx, { bookings, ...page }: Bookin
   const { iban: account, currency } = first.unit.account
   const of = { operatorId, connector: rules.id, account, currency }
   const now = clock.now()
-  const { fresh, deferred, reports: found, corrections } = await findKnown(tx, of, page, bookings)
+  const { fresh, deferred, reports: found, corrections } = await findKnownBookings(tx, of, page, bookings)
   const units = fresh.map(({ booking: { unit } }) => unit)
   const candidates = await readCandidates(tx, of, units)
   const context = { candidates, connector: of.connector, operatorId, now }
@@ -329,7 +329,7 @@ async function addCandidates(
   if (unexplained.length === 0) return made
   const amounts = new Set(unexplained.map(({ booking: { unit } }) => unitMoney(unit).amount))
   const open = Map.groupBy(
-    await store.openByAmounts(tx, connector, [...amounts], candidatesReadMax),
+    await store.openPaymentsByAmounts(tx, connector, [...amounts], candidatesReadMax),
     ({ amount }) => amount,
   )
   return made.map((one) => {
@@ -346,7 +346,7 @@ function listCandidates(match: Match, candidates: readonly ScoredPayment[]): Mat
   const [best] = candidates
   const listed = candidates
     .slice(0, candidatesListedMax)
-    .map(({ sent, score, agreed }) => `${paymentName(sent)} (score ${score}: ${agreed.join(', ')})`)
+    .map(({ sent, score, agreed }) => `${formatPaymentLabel(sent)} (score ${score}: ${agreed.join(', ')})`)
   const reports = match.reports.map((report): Report => {
     if (report.kind !== 'debit.booked') return report
     const details = `${report.facts.details} It may be ${listed.join('; ')}.`
@@ -359,7 +359,8 @@ function listCandidates(match: Match, candidates: readonly ScoredPayment[]): Mat
 async function confirmReports(tx: Tx, made: readonly MatchedBooking[]): Promise<ReadonlySet<string>> {
   const ties = made.flatMap(({ entryId, match: { ties = [] } }) => ties.map((one) => ({ ...one, entryId })))
   const tied = new Set<string>()
-  for (const group of byShard(tx, ties)) for (const { id } of await store.tieNotifications(tx, group)) tied.add(id)
+  for (const group of groupByShard(tx, ties))
+    for (const { id } of await store.linkNotifications(tx, group)) tied.add(id)
   const pending = new Set(ties.filter(({ id }) => tied.has(id)).map(({ entryId }) => entryId))
   return new Set(
     made
@@ -456,16 +457,16 @@ function writePayments(tx: Tx, candidates: MatchCandidates, made: readonly Match
     errorDetails: null,
     reasonCode: null,
   }))
-  for (const group of byShard(tx, changes)) store.updateSent(tx, group, now)
+  for (const group of groupByShard(tx, changes)) store.updateSentPayments(tx, group, now)
   const returned = made.flatMap(({ match: { kind, subject } }) =>
     kind === 'return' && subject !== null ? [subject] : [],
   )
-  for (const group of byShard(tx, returned)) store.endRecalls(tx, group, now)
+  for (const group of groupByShard(tx, returned)) store.endRecalls(tx, group, now)
 }
 
 /** Reports an entry that could not be fully processed. `names` identify the entry and its message. */
 const entryOddity = (
   deps: Pick<BankDeps, 'operatorId' | 'rules'>,
-  { what, text }: { readonly what: BankOddity; readonly text: string },
+  { what, text }: { readonly what: BankAnomaly; readonly text: string },
   names: readonly string[],
 ): Report => oddityReport({ operatorId: deps.operatorId, connector: deps.rules.id }, what, text, names)

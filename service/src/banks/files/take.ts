@@ -2,7 +2,7 @@
  * Processes one file of the bank. After a kill at any step, the next process continues from the stored state: the file in
  * the bank's folder, the row of its message (by the hash of its bytes), and the file in the archive.
  */
-import { amountText, type Clock, derivedTimeId, type Minor, newId, nilId, sumMinor } from '../../kernel/index.ts'
+import { amountText, type Clock, deriveTimeId, type Minor, newId, nilId, sumMinor } from '../../kernel/index.ts'
 import type { BankDeps, RemoteFile } from './deps.ts'
 import { unpack, type UnpackedDocument } from './containers.ts'
 import {
@@ -18,7 +18,7 @@ import { oddityReport, writeReports } from './reports.ts'
 import type { Spool, SpooledFile } from './spool.ts'
 import { createStatuses } from './statuses.ts'
 import * as store from './store-incoming.ts'
-import { takeReport } from './take-report.ts'
+import { bookReport } from './take-report.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { closingBefore, valuedBetween } from './store-books.ts'
 
@@ -144,7 +144,7 @@ async function finish(
   await later(file, async () => {
     await spool.keep(spooled, to, message.receivedAt, file.name)
     if (!isWithin) await transport.finish(file.name, signal())
-    await store.finishMessage(db, message.id, clock.now())
+    await store.markMessageArchived(db, message.id, clock.now())
     watch.forget(file.name)
   })
   return to
@@ -168,12 +168,12 @@ async function takeRepeated(
 ): Promise<TakeOutcome> {
   const { db, rules, clock, transport } = deps
   const { file, spooled, isWithin } = taking
-  const id = derivedTimeId(nilId, 'repeated', rules.id, file.name, spooled.sha256, file.modifiedAt.toISOString())
+  const id = deriveTimeId(nilId, 'repeated', rules.id, file.name, spooled.sha256, file.modifiedAt.toISOString())
   const row = messageRow(deps, taking, { kind, messageId, problem: null, state: 'Repeated' })
   await store.insertMessage(db, { ...row, id })
   await spool.drop(spooled)
   if (!isWithin) await transport.finish(file.name, signal())
-  await store.finishMessage(db, id, clock.now())
+  await store.markMessageArchived(db, id, clock.now())
   watch.forget(file.name)
   return 'repeated'
 }
@@ -234,12 +234,12 @@ export function createProcessMessage(deps: BankDeps) {
   ): Promise<void> => {
     if ('report' in message) {
       const { kind, report } = message
-      return takeReport(deps, lease, { id, kind, sha256, receivedAt, path, report })
+      return bookReport(deps, lease, { id, kind, sha256, receivedAt, path, report })
     }
     if (message.kind === 'pain.002') await statuses(lease, id, message.status)
     else await recalls(lease, id, message.answer)
     await lease.transaction(async (tx) => {
-      if ((await store.messagePosition(tx, id)) !== undefined) store.endMessage(tx, id, deps.clock.now())
+      if ((await store.messagePosition(tx, id)) !== undefined) store.markMessageProcessed(tx, id, deps.clock.now())
     })
   }
 }
@@ -286,7 +286,7 @@ async function refuseTooLarge(
   watch: UnfinishedFiles,
 ): Promise<TakeOutcome> {
   const { db, rules } = deps
-  const sha256 = `unread ${derivedTimeId(nilId, file.name, String(file.bytes), file.modifiedAt.toISOString())}`
+  const sha256 = `unread ${deriveTimeId(nilId, file.name, String(file.bytes), file.modifiedAt.toISOString())}`
   watch.ignore(file)
   if ((await store.messagesByHash(db, rules.id, sha256)).length > 0) return 'left'
   const problem = `It has ${file.bytes} bytes, more than the maximum of ${rules.messageBytesMax}. It is still in the bank's folder.`

@@ -14,7 +14,7 @@ import {
   type TransactionCodes,
 } from '../../iso20022/index.ts'
 import { amountText, type Currency, type Minor, sumMinor } from '../../kernel/index.ts'
-import type { IncomingDebtor, BankOddity } from '../../rails/index.ts'
+import type { IncomingDebtor, BankAnomaly } from '../../rails/index.ts'
 import { absolute, amountIn, parseAmount } from './accounts.ts'
 import type { BankAccount } from './deps.ts'
 
@@ -79,9 +79,9 @@ export type Booking = {
   readonly statementId: string | null
 }
 
-export type UnfoldedEntry = {
+export type EntryUnits = {
   readonly units: readonly Unit[]
-  readonly oddity?: { readonly what: BankOddity; readonly text: string }
+  readonly oddity?: { readonly what: BankAnomaly; readonly text: string }
 }
 
 type EntryContext = {
@@ -95,8 +95,8 @@ type EntryContext = {
  * Splits a booked entry into units. `today`: the date of an entry without a date. `implied`: the amount computed from
  * the balances, when the entry's own amount is unreadable; negative for a debit.
  */
-export function unfoldEntry(entry: BankEntry, account: BankAccount, today: string, implied?: Minor): UnfoldedEntry {
-  if (isForeign(entry, account)) {
+export function splitIntoUnits(entry: BankEntry, account: BankAccount, today: string, implied?: Minor): EntryUnits {
+  if (isInForeignCurrency(entry, account)) {
     const { currency } = entry.amount
     const text = `An entry of ${account.iban} is in ${currency}, and the account in ${account.currency}.`
     return { units: [], oddity: { what: 'foreign_currency', text } }
@@ -126,7 +126,7 @@ export function unfoldEntry(entry: BankEntry, account: BankAccount, today: strin
 }
 
 /** Converts an unreadable entry to a sum whose payments another message may list, or only reports it. */
-function unfoldUnreadable(whole: EntryContext, isKnown: boolean): UnfoldedEntry {
+function unfoldUnreadable(whole: EntryContext, isKnown: boolean): EntryUnits {
   const { entry, account, minor, bookedOn } = whole
   const { bankReference, problem = 'it has no amount' } = entry
   const named = bankReference === undefined ? '' : ` with the reference ${bankReference}`
@@ -144,7 +144,7 @@ function unfoldUnreadable(whole: EntryContext, isKnown: boolean): UnfoldedEntry 
  * Reports whether the currency of an entry is not that of the account. An unreadable currency counts as that of the
  * account.
  */
-export const isForeign = ({ amount: { currency } }: BankEntry, account: BankAccount): boolean =>
+export const isInForeignCurrency = ({ amount: { currency } }: BankEntry, account: BankAccount): boolean =>
   currency !== '' && currency !== account.currency
 
 /** Reports whether the only detail of an entry is a batch: some banks do not list its payments. */

@@ -6,7 +6,7 @@
  */
 import type { ErrorKey } from '@partner-payments/wire'
 import { type Clock, type Currency, partnerKey, present } from '../../kernel/index.ts'
-import { byShard, type Database } from '../../postgres/index.ts'
+import { groupByShard, type Database } from '../../postgres/index.ts'
 import {
   type Acknowledgement,
   type BankNotification,
@@ -52,7 +52,7 @@ export function createInternalConnector(deps: InternalConnectorDeps): Connector 
       return instructions.map((one) => present(received.get(keyOf(one)), `no answer for instruction ${one.id}`))
     },
     find: async (keys, options) => {
-      const read = Promise.all(byShard(db, keys).map((group) => store.answersByIds(db, group)))
+      const read = Promise.all(groupByShard(db, keys).map((group) => store.answersByIds(db, group)))
       const found = new Map((await untilAborted(read, options)).flat().map((row) => [keyOf(row), toAnswer(row)]))
       return keys.map((key) => found.get(keyOf(key)))
     },
@@ -69,7 +69,7 @@ export function createInternalConnector(deps: InternalConnectorDeps): Connector 
         const keys = notifications.flatMap(({ partnerId, subjectId: id, kind }) =>
           (kind === 'credit.booked') === (step === 'credit') ? [{ partnerId, id }] : [],
         )
-        return byShard(db, keys).map((group) => store.endStep(db, group, step, now))
+        return groupByShard(db, keys).map((group) => store.endStep(db, group, step, now))
       })
       await untilAborted(Promise.all(ended), options)
     },
@@ -94,7 +94,7 @@ function createReceive({ db, clock, findProblems }: InternalConnectorDeps) {
     const now = clock.now()
     const rows = ones.map(({ one, times }, index) => toRow(one, times, problems[index], now))
     const received = await Promise.all(
-      byShard(db, rows).map((group) => db.transaction((tx) => store.receiveTransfers(tx, group))),
+      groupByShard(db, rows).map((group) => db.transaction((tx) => store.receiveTransfers(tx, group))),
     )
     return new Map(received.flat().map((row) => [keyOf(row), toAnswer(row)]))
   }

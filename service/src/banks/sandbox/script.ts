@@ -4,7 +4,7 @@
  */
 import type { DepositOutcome, ErrorKey } from '@partner-payments/wire'
 import { amountText, dayMs, minuteMs, type Money } from '../../kernel/index.ts'
-import type { BankStep, IncomingDebtor, SimulatedPayer, InstructionSummary } from '../../rails/index.ts'
+import type { PayerStep, IncomingDebtor, SimulatedPayer, InstructionSummary } from '../../rails/index.ts'
 
 /** `reasonCode`: ISO 20022, ExternalStatusReason1Code and ExternalReturnReason1Code. */
 type FailureReason = { readonly errorKey: ErrorKey; readonly details: string; readonly reasonCode: string }
@@ -221,18 +221,18 @@ const sandboxAccounts: Readonly<Record<string, { readonly account: string; reado
 export const sandboxBankCountries: readonly string[] = Object.keys(sandboxAccounts)
 
 /** Plans the bank's reports on the steps of a payer, in order. The first is due at once. */
-export function planPayerSteps(steps: readonly BankStep[], payer: SimulatedPayer): readonly PlannedNotification[] {
+export function planPayerSteps(steps: readonly PayerStep[], payer: SimulatedPayer): readonly PlannedNotification[] {
   return steps.map((step, afterSteps) => ({ ...planStep(step, payer), afterSteps }))
 }
 
 /** Returns an account in the payer's name at a bank of the country. */
-export function sandboxDebtorOf({ name, countryCode }: Pick<SimulatedPayer, 'name' | 'countryCode'>): IncomingDebtor {
+export function simulatedDebtor({ name, countryCode }: Pick<SimulatedPayer, 'name' | 'countryCode'>): IncomingDebtor {
   const { account, bic } = sandboxAccounts[countryCode] ?? sandboxDebtor
   return { account, bic, name, countryCode: account.slice(0, 2), address: null }
 }
 
 function planStep(
-  step: BankStep,
+  step: PayerStep,
   { name, ipAddress, countryCode, money }: SimulatedPayer,
 ): Pick<PlannedNotification, 'kind' | 'payload'> {
   switch (step) {
@@ -241,7 +241,7 @@ function planStep(
     case 'submit':
       return { kind: 'deposit.submitted', payload: {} }
     case 'accept':
-      return { kind: 'deposit.accepted', payload: { debtor: sandboxDebtorOf({ name, countryCode }) } }
+      return { kind: 'deposit.accepted', payload: { debtor: simulatedDebtor({ name, countryCode }) } }
     case 'settle':
       return { kind: 'deposit.settled', payload: moneyJson(money) }
     case 'fail':

@@ -4,7 +4,7 @@
  */
 import { ownJson } from '@partner-payments/wire'
 import { after, type Clock, type Currency, newId, partnerKey, present } from '../../kernel/index.ts'
-import { byShard, type Database, type Tx } from '../../postgres/index.ts'
+import { groupByShard, type Database, type Tx } from '../../postgres/index.ts'
 import {
   type Acknowledgement,
   type BankNotification,
@@ -25,7 +25,7 @@ import {
 import {
   type Behaviour,
   chooseBehaviour,
-  sandboxDebtorOf,
+  simulatedDebtor,
   planDeposit,
   planCredit,
   planInstruction,
@@ -80,7 +80,7 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
     },
     stepMs,
     countries: sandboxBankCountries,
-    debtorOf: sandboxDebtorOf,
+    debtorOf: simulatedDebtor,
     instruct: async (instructions, options) => {
       const reachable = instructions.filter((instruction) => !isUnreachable(instruction))
       const received = await untilAborted(receive(reachable), options)
@@ -88,7 +88,7 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
     },
     find: async (keys, options) => {
       if (keys.length === 0) return []
-      const read = Promise.all(byShard(db, keys).map((group) => store.instructionsByIds(db, group)))
+      const read = Promise.all(groupByShard(db, keys).map((group) => store.instructionsByIds(db, group)))
       const rows = await untilAborted(read, options)
       const found = new Map(rows.flat().map((row) => [keyOf(row), toAcknowledgement(row)]))
       return keys.map((key) => found.get(keyOf(key)))
@@ -99,9 +99,9 @@ export function createSandboxBank(deps: SandboxBankDeps): SandboxBank {
       return (await untilAborted(due, options)).map(toNotification)
     },
     notificationsDue: store.notificationsDue,
-    oldestNotification: (now) => store.oldestDue(db, now),
+    oldestNotification: (now) => store.oldestNotificationDueAt(db, now),
     acknowledge: async (notifications, options) => {
-      const deletions = byShard(db, notifications).map((group) => store.deleteNotifications(db, group))
+      const deletions = groupByShard(db, notifications).map((group) => store.deleteNotifications(db, group))
       await untilAborted(Promise.all(deletions), options)
     },
     scheduleDeposit: async (tx, { partnerId, id: subjectId, money, outcome }) =>
@@ -177,7 +177,7 @@ function createReceive({ db, clock }: SandboxBankDeps, schedule: Schedule) {
     return rows.map((row) => [keyOf(row), toAcknowledgement(row)] as const)
   }
   return async (instructions: readonly Instruction[]): Promise<ReadonlyMap<string, Acknowledgement>> => {
-    const groups = byShard(db, instructions)
+    const groups = groupByShard(db, instructions)
     const received = await Promise.all(
       groups.map((group) => db.transaction((tx) => receiveAll(tx, group), { byIndex: true })),
     )

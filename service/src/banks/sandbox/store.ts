@@ -109,11 +109,11 @@ export type NotificationRow = {
 }
 
 /** Reads when the oldest unacknowledged notification became due. */
-export async function oldestDue(tx: Tx, now: Date): Promise<Date | null> {
+export async function oldestNotificationDueAt(tx: Tx, now: Date): Promise<Date | null> {
   const row = await tx.row<{ dueAt: Date }>(
     acrossPartners(
       'reads the age of the oldest bank notification, for a metric',
-      sql`/* rails.oldestDue */ select due_at from rails.sandbox_notifications where due_at <= ${now} order by due_at limit 1`,
+      sql`/* rails.oldestNotificationDueAt */ select due_at from rails.sandbox_notifications where due_at <= ${now} order by due_at limit 1`,
     ),
   )
   return row?.dueAt ?? null

@@ -52,7 +52,7 @@ export function callDeadline({ limits: { callTimeoutMs } }: Connector): number {
   return performance.now() + callTimeoutMs
 }
 
-export const lateError = () => new Unreachable('downstream_timeout', 'the bank does not answer in time')
+export const callTimeoutError = () => new Unreachable('downstream_timeout', 'the bank does not answer in time')
 
 /** Makes a call with a signal that ends it. Throws Unreachable at the deadline: the outcome is then unknown. */
 export async function callWithDeadline<T>(endsAt: number, call: (options: CallOptions) => Promise<T>): Promise<T> {
@@ -61,7 +61,7 @@ export async function callWithDeadline<T>(endsAt: number, call: (options: CallOp
   const timer = setTimeout(
     () => {
       controller.abort()
-      reject(lateError())
+      reject(callTimeoutError())
     },
     Math.max(0, endsAt - performance.now()),
   )

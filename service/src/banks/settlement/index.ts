@@ -7,7 +7,7 @@ import { hourMs, minuteMs, secondMs } from '../../kernel/index.ts'
 import { depositsDue, screenedDepositsDue } from '../../deposits/index.ts'
 import { payoutsDue } from '../../payouts/index.ts'
 import { recallsDue } from '../../payouts/recalls/index.ts'
-import { returnsDue } from '../../cases/index.ts'
+import { nextReturnDue } from '../../cases/index.ts'
 import type { Connector } from '../../rails/index.ts'
 import type { SettlementDeps, SettlementObserver } from './deps.ts'
 import { createSubmitter, sendDueRecalls, sendDueReturns, submitDuePayouts } from './instructions.ts'
@@ -70,7 +70,7 @@ function connectorJobs(deps: SettlementDeps, connector: Connector): readonly Job
     }),
     defineJob({
       name: `settlement.returns.${id}`,
-      due: (after) => returnsDue(id, after),
+      due: (after) => nextReturnDue(id, after),
       run: () => sendDueReturns(deps, connector),
     }),
     defineJob({

@@ -19,7 +19,7 @@ import {
   callDeadline,
   type InstructionOutcomes,
   callWithDeadline,
-  lateError,
+  callTimeoutError,
   type SettlementDeps,
 } from './deps.ts'
 import type { RecallClaim } from '../../payouts/recalls/index.ts'
@@ -280,7 +280,7 @@ async function callWatched<T>(
   endsAt: number,
   call: (options: CallOptions) => Promise<T>,
 ): Promise<T> {
-  if (performance.now() >= endsAt) throw lateError()
+  if (performance.now() >= endsAt) throw callTimeoutError()
   try {
     const answer = await callWithDeadline(endsAt, call)
     breaker?.answered()

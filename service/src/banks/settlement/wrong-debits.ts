@@ -15,7 +15,7 @@ import {
   payoutOfInstruction,
   type PayoutRow,
 } from '../../payouts/index.ts'
-import { byShard, type Tx } from '../../postgres/index.ts'
+import { groupByShard, type Tx } from '../../postgres/index.ts'
 import type { BankBooks, BankEntry } from '../../rails/index.ts'
 
 export type UndonePayment = { readonly caseId: string; readonly amount: string; readonly currency: Currency }
@@ -130,7 +130,7 @@ export const createCancelEntry =
 async function writeEntries(ledger: Pick<Ledger, 'settleMany'>, tx: Tx, entries: readonly Entry[]): Promise<void> {
   const owned = entries.flatMap((entry) => entry.transfers.slice(0, 1).map(({ partnerId }) => ({ partnerId, entry })))
   const inOrder = owned.toSorted((one, other) => one.partnerId.localeCompare(other.partnerId))
-  for (const group of byShard(tx, inOrder))
+  for (const group of groupByShard(tx, inOrder))
     await ledger.settleMany(
       tx,
       [],

@@ -13,9 +13,9 @@ export type CandidateSources = {
    * Finds candidates for incoming money: the owner of the credited account, and deposits of the partner that match a
    * reference or await this amount.
    */
-  readonly incoming: (tx: Tx, money: Money, credited: string, partnerId: string) => Promise<readonly Candidate[]>
+  readonly incoming: (tx: Tx, money: MoneyFacts, credited: string, partnerId: string) => Promise<readonly Candidate[]>
   /** Finds payouts of the case's partner with this amount. */
-  readonly outgoing: (tx: Tx, money: Money, partnerId: string) => Promise<readonly Candidate[]>
+  readonly outgoing: (tx: Tx, money: MoneyFacts, partnerId: string) => Promise<readonly Candidate[]>
 }
 
 const candidatesMax = 20
@@ -48,9 +48,9 @@ export async function findCandidates(
 
 function readMoney(
   { openedAt, subject }: CaseRow,
-  { currency, amount }: { readonly currency: Money['currency']; readonly amount: Minor },
+  { currency, amount }: { readonly currency: MoneyFacts['currency']; readonly amount: Minor },
   { debtor, remittance, endToEndId, details, creditorReferences = [] }: CaseReport,
-): Money {
+): MoneyFacts {
   const said = [subject, remittance ?? '', endToEndId ?? '', details ?? '', ...creditorReferences.flat()]
   const texts = said.filter((text) => text !== '')
   return { currency, amount, account: debtor?.account ?? '', name: debtor?.name ?? '', texts, on: openedAt }
@@ -72,7 +72,7 @@ const toCandidate = (row: BankInstruction): Candidate => ({
 // Pure: scores how well a payment fits the money of a case, with the reasons.
 
 /** Known facts about the money of a case. A text is empty if the fact is unknown. */
-export type Money = {
+export type MoneyFacts = {
   readonly currency: Currency
   /** Always positive, for incoming and outgoing money. */
   readonly amount: Minor
@@ -124,7 +124,7 @@ const scoreMin = 40
 const dayMs = 86_400_000
 
 /** Scores candidates, best first, without poor matches. */
-export function scoreCandidates(money: Money, candidates: readonly Candidate[]): readonly ScoredCandidate[] {
+export function scoreCandidates(money: MoneyFacts, candidates: readonly Candidate[]): readonly ScoredCandidate[] {
   return candidates
     .filter(({ currency }) => currency === money.currency)
     .map((candidate) => {
@@ -142,7 +142,7 @@ const first = (...found: readonly (MatchReason | false)[]): readonly MatchReason
   return best === undefined ? [] : [best]
 }
 
-function matchReasons(money: Money, candidate: Candidate): readonly MatchReason[] {
+function matchReasons(money: MoneyFacts, candidate: Candidate): readonly MatchReason[] {
   const apart = candidate.amount === null ? undefined : absolute(candidate.amount - money.amount)
   const accounts = [compact(money.account), compact(candidate.account)] as const
   const alike = nameSimilarity(money.name, candidate.name)

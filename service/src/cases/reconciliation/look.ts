@@ -61,7 +61,12 @@ export type AccountLook = {
   readonly final: readonly FinalStatement[]
 }
 
-export async function lookAt(deps: LookDeps, tx: Tx, account: BooksAccount, shared: SharedData): Promise<AccountLook> {
+export async function compareAccount(
+  deps: LookDeps,
+  tx: Tx,
+  account: BooksAccount,
+  shared: SharedData,
+): Promise<AccountLook> {
   const { books } = deps
   const { connector, currency } = account
   const all = await books.statements(tx, account)
@@ -117,7 +122,7 @@ export async function lookAt(deps: LookDeps, tx: Tx, account: BooksAccount, shar
 }
 
 /** Compares the suspense accounts of all partners with the open cases. Only money of open cases may be there. */
-export function suspenseLook({ totals, open }: SharedData, currency: Currency): LookResult {
+export function compareSuspense({ totals, open }: SharedData, currency: Currency): LookResult {
   const ledger = totals.find((one) => one.name === 'suspense' && one.currency === currency)?.posted ?? 0n
   const ours = open.filter((one) => one.currency === currency)
   const bank = sumMinor(ours.map(({ booked }) => booked))

@@ -4,7 +4,7 @@ import { amountText, type Clock, csvAmountCell, type Currency, type Minor, secon
 import type { Tx } from '../../postgres/index.ts'
 import type { BankBooks, BankEntry, BankInstruction, BankStatement, BooksAccount } from '../../rails/index.ts'
 import { findCandidates, type CandidateSources, type ScoredCandidate } from './candidates.ts'
-import { type AccountLook, lookAt, type LookDeps, readShared, suspenseLook } from './look.ts'
+import { type AccountLook, compareAccount, type LookDeps, readShared, compareSuspense } from './look.ts'
 import { differenceKinds, type DifferenceItem, type LookResult, memoKinds } from './rules.ts'
 import * as store from './store.ts'
 
@@ -54,7 +54,7 @@ export function createReader(deps: ReaderDeps): ReconciliationReader {
       wanted.at === undefined ? readCurrent(deps, tx, wanted) : readStored(deps, tx, wanted, wanted.at),
     accounts: (tx) => knownAccounts(deps, tx),
     days: async (tx, account, before, rowsMax) =>
-      (await store.runsOfStatements(tx, account, before, rowsMax)).flatMap((run) =>
+      (await store.firstRunsOfStatements(tx, account, before, rowsMax)).flatMap((run) =>
         accountLines({ ...run, statement: statementColumns(run), items: [] }, run.firstAt),
       ),
     candidates: (tx, found) => findCandidates(books, candidates, tx, found),
@@ -79,10 +79,10 @@ async function* readCurrent(deps: ReaderDeps, tx: Tx, wanted: ReportQuery): Asyn
   const { rowsMax } = wanted
   for (const { connector, account, currency } of (await knownAccounts(deps, tx)).filter(matchesQuery(wanted))) {
     if (account === 'suspense') {
-      yield accountLines(suspenseLook(shared, currency), now)
+      yield accountLines(compareSuspense(shared, currency), now)
       continue
     }
-    const look = await lookAt(deps.parts, tx, { connector, account, currency }, shared)
+    const look = await compareAccount(deps.parts, tx, { connector, account, currency }, shared)
     const before = new Map((await lastItems(tx, { connector, account, currency })).map((item) => [itemKey(item), item]))
     yield accountLines(look.looked, now, before)
     yield await statementLines(deps, tx, look, rowsMax)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BankStatement } from '../../rails/index.ts'
 import { buildChain, unexplainedAmount } from './rules.ts'
-import { type Candidate, type Money, scoreCandidates } from './candidates.ts'
+import { type Candidate, type MoneyFacts, scoreCandidates } from './candidates.ts'
 
 const at = new Date('2026-01-10T12:00:00Z')
 let number = 0
@@ -116,7 +116,7 @@ test('only items on the difference side reduce the unexplained amount', () => {
   assert.equal(unexplainedAmount(10n, 3n, [item('difference', 5n), item('suspense', 100n), item('memo', 100n)]), 2n)
 })
 
-const money: Money = {
+const money: MoneyFacts = {
   currency: 'EUR',
   amount: 10_000n,
   account: 'FR7630006000011234567890189',

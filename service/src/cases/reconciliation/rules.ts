@@ -4,7 +4,7 @@
  */
 import { type Currency, type Minor, sumMinor } from '../../kernel/index.ts'
 import {
-  balancesAlong,
+  runningBalances,
   type BankStatement,
   orderStatements,
   countMissing,
@@ -75,7 +75,7 @@ export function buildChain(all: readonly BankStatement[]): StatementChain {
   const sumsDiffer: { readonly statement: BankStatement; readonly amount: Minor }[] = []
   let moved = 0n
   let last: BankStatement | undefined
-  for (const { statement, opening, before } of balancesAlong(statements)) {
+  for (const { statement, opening, before } of runningBalances(statements)) {
     const gap = last && gapBetween({ ...last, closing: before }, statement)
     if (last !== undefined && gap !== undefined) {
       gaps.push({ before: last, after: statement, amount: gap })

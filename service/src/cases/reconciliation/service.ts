@@ -27,7 +27,7 @@ import {
   type PaymentSums,
 } from '../../rails/index.ts'
 import type { CandidateSources } from './candidates.ts'
-import { type AccountLook, lookAt, type LookDeps, readShared, suspenseLook } from './look.ts'
+import { type AccountLook, compareAccount, type LookDeps, readShared, compareSuspense } from './look.ts'
 import { createReader, type ReconciliationReader } from './read.ts'
 import type { DifferenceItem, LookResult } from './rules.ts'
 import * as store from './store.ts'
@@ -84,7 +84,7 @@ const proposalsPerStepMax = 1000
 export function createReconciliation(deps: ReconciliationDeps): Reconciliation {
   const { db, clock, books, ledger, cases, decisions } = deps
   const counted: LookDeps['counted'] = async (tx, account) =>
-    new Map((await store.countedOf(tx, account)).map(({ id, written }) => [id, written]))
+    new Map((await store.finalSums(tx, account)).map(({ id, written }) => [id, written]))
   const parts = { books, ledger, cases, inLedger: deps.inLedger, counted }
   const gone = createMissingReports({ db, books, cases, decisions })
   return {
@@ -133,8 +133,9 @@ const lookAtAll = ({ db }: ReconciliationDeps, parts: LookDeps, due: readonly Bo
     const shared = await readShared(parts, tx)
     const looks: AccountLook[] = []
     for (const { connector, account, currency } of due)
-      if (!isSuspense({ account })) looks.push(await lookAt(parts, tx, { connector, account, currency }, shared))
-    return { looks, suspense: due.filter(isSuspense).map(({ currency }) => suspenseLook(shared, currency)) }
+      if (!isSuspense({ account }))
+        looks.push(await compareAccount(parts, tx, { connector, account, currency }, shared))
+    return { looks, suspense: due.filter(isSuspense).map(({ currency }) => compareSuspense(shared, currency)) }
   })
 
 /** Stores a look under the lock of the account. A look that is older than the stored one is dropped. */
@@ -147,7 +148,7 @@ async function storeLook(
   await deps.db.transaction(async (tx) => {
     const row = present(await store.lockAccount(tx, looked), `no account ${account} of ${connector}`)
     if (row.checkedAt !== null && row.checkedAt >= now) return
-    for (const one of final) await store.insertCounted(tx, { ...one, connector, account, currency }, now)
+    for (const one of final) await store.insertFinalSum(tx, { ...one, connector, account, currency }, now)
     const runId = await storeRun(tx, row, looked, now)
     const since = unexplained === 0n ? null : (row.unexplainedSince ?? now)
     // A difference counts if the next look still finds it. Until then a connector may be between two transactions.
@@ -402,7 +403,7 @@ async function lookAtDay(
   const all = await books.statements(tx, account)
   const laterIds = all.filter((one) => isLater(one, day)).map(({ id }) => id)
   const known = all.filter((one) => !isLater(one, day))
-  const { looked, chain } = await lookAt(
+  const { looked, chain } = await compareAccount(
     {
       ...deps,
       books: {

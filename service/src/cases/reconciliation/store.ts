@@ -87,13 +87,13 @@ export function runAt(
 }
 
 /** Lists the first run with each statement, latest first. A partial index holds only these runs. */
-export function runsOfStatements(
+export function firstRunsOfStatements(
   tx: Tx,
   { connector, account, currency }: BooksAccount,
   before: Date | undefined,
   rowsMax: number,
 ): Promise<readonly RunRow[]> {
-  return tx.rows<RunRow>(sql`/* reconciliation.runsOfStatements */
+  return tx.rows<RunRow>(sql`/* reconciliation.firstRunsOfStatements */
     select ${runColumns}, statement_on from reconciliation.runs
     where connector = ${connector} and account = ${account} and currency = ${currency} and is_of_statement
       and first_at < ${before ?? new Date('9999-12-31T00:00:00Z')}
@@ -136,17 +136,17 @@ export function deleteRuns(tx: Tx, before: Date): Promise<number> {
 export type FinalSumRow = BooksAccount & { readonly id: string; readonly entries: bigint; readonly written: Minor }
 
 /** Reads the sums of statements whose entries no longer change. */
-export function countedOf(
+export function finalSums(
   tx: Tx,
   { connector, account, currency }: BooksAccount,
 ): Promise<readonly { readonly id: string; readonly written: Minor }[]> {
-  return tx.rows(sql`/* reconciliation.countedOf */
+  return tx.rows(sql`/* reconciliation.finalSums */
     select id, written from reconciliation.statements
     where connector = ${connector} and account = ${account} and currency = ${currency}`)
 }
 
-export async function insertCounted(tx: Tx, row: FinalSumRow, now: Date): Promise<void> {
-  await tx.run(sql`/* reconciliation.insertCounted */
+export async function insertFinalSum(tx: Tx, row: FinalSumRow, now: Date): Promise<void> {
+  await tx.run(sql`/* reconciliation.insertFinalSum */
     insert into reconciliation.statements (id, connector, account, currency, entries, written, counted_at)
     values (${row.id}, ${row.connector}, ${row.account}, ${row.currency}, ${row.entries}, ${row.written}, ${now})
     on conflict (id) do nothing`)

@@ -60,7 +60,7 @@ function createChainReader(db: Database, clock: Clock, { lockedHead }: BlockMake
       const hashes = await hashesOf(from, to)
       return (await store.transfersBetween(db, from, to)).flatMap((row, index) => toLog(row, hashes, index))
     },
-    transactionCount: (address, block) => store.minedCount(db, address, block),
+    transactionCount: (address, block) => store.countMinedTransactions(db, address, block),
     receipt: async (hash) => {
       const row = await store.simulatedTransfer(db, hash)
       if (row === undefined || row.blockNumber === null) return undefined
@@ -121,7 +121,7 @@ export const chainNetworks = ({ chains, sandbox }: ConfiguredChains): readonly C
   chainRules({ chains, sandbox }).map(({ id, chainId, network, tokens }) => ({ id, chainId, network, tokens }))
 
 /** Chooses the connector of token payments without a rule: the simulated chain, or the only chain with the token. */
-export function chainFallback(networks: readonly ChainNetwork[], currency: Currency): string | null {
+export function chooseDefaultChainConnector(networks: readonly ChainNetwork[], currency: Currency): string | null {
   const carrying = networks.filter(({ tokens }) => tokens[currency] !== undefined)
   const simulated = carrying.find(({ id }) => id === simulatedChainConnectorId)
   return simulated?.id ?? (carrying.length === 1 ? (carrying[0]?.id ?? null) : null)
@@ -212,7 +212,7 @@ export const deniedAddresses = (denied: ReadonlySet<string>, sandbox: boolean): 
   sandbox ? new Set([...denied, sandboxDenied]) : denied
 
 /** Returns why a beneficiary cannot have an address: the zero address, a token contract, or an address on a deny list. */
-export function createRefusedAddress(networks: readonly ChainNetwork[], denied: ReadonlySet<string>) {
+export function createCheckAddress(networks: readonly ChainNetwork[], denied: ReadonlySet<string>) {
   const lost = new Set([zeroAddress, ...networks.flatMap(({ tokens }) => Object.values(tokens))])
   return (address: string): 'wallet_address_not_payable' | 'recipient_blocked' | undefined => {
     const lower = address.toLowerCase()
@@ -271,7 +271,7 @@ export function createSimulatedChain(deps: {
         const [base] = fork < 0n ? [] : await store.blocksBetween(tx, Number(fork), Number(fork))
         if (base === undefined) throw refuseDepth(Number(head.number))
         const vanished = await store.deleteDepositsAbove(tx, fork, partnerId)
-        await store.takeFromBlocks(tx, fork)
+        await store.removeFromBlocks(tx, fork)
         await store.deleteBlocksAbove(tx, fork)
         const { number } = await blocks.make(tx, base, depth + 1)
         return { head: Number(number), vanished }
@@ -301,7 +301,7 @@ function createBlocks(clock: Clock): BlockMaker {
     const hash = simulatedHash('simulated block', newId())
     const block = { number, hash, parentHash: parent.hash, madeAt: clock.now() }
     await store.insertBlock(tx, block)
-    await store.putIntoBlock(tx, await selectTransfers(tx, number), number)
+    await store.includeInBlock(tx, await selectTransfers(tx, number), number)
     return block
   }
   return {
@@ -325,7 +325,7 @@ async function selectTransfers(tx: Tx, blockNumber: bigint): Promise<readonly st
   const hashes: string[] = []
   const nextOf = new Map<string, bigint>()
   for (const { hash, sender, nonce } of await store.waitingTransfers(tx)) {
-    const next = nextOf.get(sender) ?? BigInt(await store.minedCount(tx, sender, Number(blockNumber)))
+    const next = nextOf.get(sender) ?? BigInt(await store.countMinedTransactions(tx, sender, Number(blockNumber)))
     if (nonce !== null && nonce !== next) continue
     hashes.push(hash)
     if (nonce !== null) nextOf.set(sender, next + 1n)

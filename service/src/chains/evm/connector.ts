@@ -21,16 +21,16 @@ import { type Block, loadEvm } from './node.ts'
 import {
   bookingId,
   departureId,
-  displacedTransfer,
+  replacementRefusal,
   nextFees,
   firstFees,
   numberLogs,
   type NumberedLog,
   type RefusedTransfer,
-  revertedTransfer,
+  revertRefusal,
   reorgRefusal,
 } from './rules.ts'
-import { byShard, type Tx } from '../../postgres/index.ts'
+import { groupByShard, type Tx } from '../../postgres/index.ts'
 
 export type ChainConnector = Connector & {
   readonly chainId: number
@@ -88,7 +88,7 @@ export function createChainConnector(deps: ChainDeps): ChainConnector {
     notifications: async (notificationsMax, options) =>
       (await untilAborted(store.chainNotifications(db, id, notificationsMax), options)).map(toNotification),
     acknowledge: async (notifications, options) => {
-      const deletions = byShard(db, notifications).map((group) => store.deleteChainNotifications(db, id, group))
+      const deletions = groupByShard(db, notifications).map((group) => store.deleteChainNotifications(db, id, group))
       await untilAborted(Promise.all(deletions), options)
     },
     notificationsDue: (after) => store.chainNotificationsDue(id, after),
@@ -146,7 +146,7 @@ function createFollower(deps: ChainDeps): TransferFollower {
       if (receipt === undefined) continue
       if (receipt.blockNumber > final) return 0
       const { succeeded, blockNumber: minedBlock } = receipt
-      return end(transfer, succeeded ? 'Settled' : 'Failed', { hash, minedBlock, reason: revertedTransfer })
+      return end(transfer, succeeded ? 'Settled' : 'Failed', { hash, minedBlock, reason: revertRefusal })
     }
     const deep = head - displacedDepthFactor * rules.confirmations + 1
     if (deep < 0 || BigInt(await chain.transactionCount(transfer.sender, deep, call)) <= transfer.nonce) return 0
@@ -154,7 +154,7 @@ function createFollower(deps: ChainDeps): TransferFollower {
       { connector: rules.id, nonce: String(transfer.nonce), transferId: transfer.id },
       'another transaction used the nonce of a payment',
     )
-    return end(transfer, 'Failed', { hash: null, minedBlock: deep, reason: displacedTransfer })
+    return end(transfer, 'Failed', { hash: null, minedBlock: deep, reason: replacementRefusal })
   }
 
   return {
@@ -369,7 +369,7 @@ async function findFork(
   const isThere = async ({ number, hash }: { readonly number: number; readonly hash: string }) =>
     (await chain.blocks(number, number, call))[0]?.hash === hash
   if (await isThere({ number: cursor.blockNumber, hash: cursor.blockHash })) return cursor.blockNumber
-  const known = await store.blocksRead(db, rules.id)
+  const known = await store.listReadBlocks(db, rules.id)
   for (const block of known) if (block.number < cursor.blockNumber && (await isThere(block))) return block.number
   log.error({ connector: rules.id, blocks: known.length }, 'chain reorganisation is deeper than the stored blocks')
   return Math.max(0, (known.at(-1)?.number ?? cursor.blockNumber) - 1)
@@ -448,7 +448,7 @@ async function commitPart(
 }
 
 const hashAt = async (tx: Tx, connector: string, number: number): Promise<string | undefined> =>
-  (await store.blocksRead(tx, connector)).find((block) => block.number === number)?.hash
+  (await store.listReadBlocks(tx, connector)).find((block) => block.number === number)?.hash
 
 /** Forgets movements that were not final, which are read again. Booked ones are doubted until the new blocks are read. */
 async function undoAbove(tx: Tx, { clock, rules }: ChainDeps, fork: number): Promise<void> {
@@ -456,7 +456,8 @@ async function undoAbove(tx: Tx, { clock, rules }: ChainDeps, fork: number): Pro
     if (credit.status === 'Booked') store.setCredit(tx, credit, { status: 'Doubted', bookings: credit.bookings })
     else if (credit.status !== 'Doubted' && credit.bookings === 0) store.deleteCredit(tx, credit)
     else if (credit.status !== 'Doubted') store.setCredit(tx, credit, { status: 'Reversed', bookings: credit.bookings })
-  for (const key of await store.endedAbove(tx, rules.id, fork)) await store.reopenTransfer(tx, key, clock.now())
+  for (const key of await store.transfersEndedAbove(tx, rules.id, fork))
+    await store.reopenTransfer(tx, key, clock.now())
 }
 
 async function reverseDropped(

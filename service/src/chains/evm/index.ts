@@ -1,14 +1,14 @@
 /** Connectors to EVM chains, and the simulated chain of the sandbox (README.md). */
 export {
-  chainFallback,
+  chooseDefaultChainConnector,
   chainNetworks,
   type Chains,
   createChains,
-  createRefusedAddress,
+  createCheckAddress,
   deniedAddresses,
 } from './chains.ts'
 export type { TravelParties } from './deps.ts'
-export { type ChainKeys, createChainKeys, deriveWalletAddress, messageSigner } from './keys.ts'
+export { type ChainKeys, createChainKeys, deriveWalletAddress, recoverMessageSigner } from './keys.ts'
 export { sumReceived, eraseTransfers, sealedChainKeys, sealedTravelRules } from './store-chain.ts'
 
 export { parseProofAbove } from './settings.ts'

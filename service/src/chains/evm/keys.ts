@@ -91,7 +91,7 @@ export async function deriveWalletAddress(publicKey: string, index: number): Pro
 }
 
 /** Returns the address whose key has signed a personal message (EIP-191), in lower case; undefined if it is not a signature. */
-export async function messageSigner(message: string, signature: string): Promise<string | undefined> {
+export async function recoverMessageSigner(message: string, signature: string): Promise<string | undefined> {
   const evm = await loadEvm()
   return evm.recoverSigner(message, signature)
 }

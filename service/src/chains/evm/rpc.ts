@@ -1,5 +1,5 @@
 /** Calls a node over JSON-RPC. An incomplete or malformed answer is Unreachable; the next step asks again. */
-import { readForeign, type Static, type TSchema, Type } from '@partner-payments/wire'
+import { parseUntrustedJson, type Static, type TSchema, Type } from '@partner-payments/wire'
 import { Unreachable } from '../../kernel/api/index.ts'
 import { currencies, type Currency } from '../../kernel/index.ts'
 import type { CallOptions, TokenContracts } from '../../rails/index.ts'
@@ -62,7 +62,7 @@ function createRpcCall({ name, url, timeoutMs }: RpcOptions): RpcCall {
     const both = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
     const id = (lastId += 1)
     const text = await readAnswer(name, url, JSON.stringify({ jsonrpc: '2.0', id, method, params }), both)
-    const answer = readForeign(text, answerWith(result), answerBytesMax)
+    const answer = parseUntrustedJson(text, answerWith(result), answerBytesMax)
     if (answer?.error) throw new NodeError(`${method}: ${String(answer.error.message).slice(0, 500)}`)
     if (answer?.id !== id || answer.result === undefined)
       throw new Unreachable('downstream_unreachable', `the node ${name} returned an unexpected answer to ${method}`)

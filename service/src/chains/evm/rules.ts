@@ -1,6 +1,6 @@
 /** The decisions of a chain connector. Pure. */
 import { createHash } from 'node:crypto'
-import { type Currency, derivedTimeId, firstIdOf } from '../../kernel/index.ts'
+import { type Currency, deriveTimeId, firstIdOf } from '../../kernel/index.ts'
 import type { ErrorKey } from '@partner-payments/wire'
 import { addressProblem, type Instruction, zeroAddress } from '../../rails/index.ts'
 import type { Fees, TransferLog } from './node.ts'
@@ -71,11 +71,11 @@ export function explainRevert(reason: string): RefusedTransfer | undefined {
   if (/blacklist|blocklist|blocked|frozen|denied|sanction/i.test(reason))
     return refusal('RecipientBlocked', 'The issuer of the token has blocked the recipient.', 'RR04')
   if (/paused|insufficient funds|exceeds balance|insufficient balance/i.test(reason)) return undefined
-  return revertedTransfer
+  return revertRefusal
 }
 
-export const revertedTransfer = refusal('BankRejection', 'The token contract refused the transfer.', 'MS03')
-export const displacedTransfer = refusal(
+export const revertRefusal = refusal('BankRejection', 'The token contract refused the transfer.', 'MS03')
+export const replacementRefusal = refusal(
   'BankRejection',
   'Another transaction of the sending account replaced the payment.',
   'DU01',
@@ -87,7 +87,7 @@ export const reorgRefusal = refusal(
 )
 
 /** Derives a UUID from names. */
-const derivedId = (...names: readonly string[]): string => derivedTimeId(firstIdOf(new Date(0)), ...names)
+const derivedId = (...names: readonly string[]): string => deriveTimeId(firstIdOf(new Date(0)), ...names)
 
 export type NumberedLog = TransferLog & {
   /** The id of a movement, which does not depend on the block of its transaction. */

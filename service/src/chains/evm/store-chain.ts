@@ -47,11 +47,11 @@ export function moveCursor(tx: Tx, connector: string, { blockNumber, blockHash, 
 }
 
 /** Lists the hashes of read blocks, newest first. */
-export async function blocksRead(
+export async function listReadBlocks(
   tx: Tx,
   connector: string,
 ): Promise<readonly { readonly number: number; readonly hash: string }[]> {
-  const rows = await tx.rows<{ number: bigint; hash: string }>(sql`/* rails.blocksRead */
+  const rows = await tx.rows<{ number: bigint; hash: string }>(sql`/* rails.listReadBlocks */
     select number, hash from rails.chain_blocks where connector = ${connector} order by number desc`)
   return rows.map(({ number, hash }) => ({ number: Number(number), hash }))
 }
@@ -386,11 +386,11 @@ export function endTransfer(
 }
 
 /** Lists transfers that ended in a block above `block`, which the chain has dropped. */
-export function endedAbove(tx: Tx, connector: string, block: number): Promise<readonly InstructionKey[]> {
+export function transfersEndedAbove(tx: Tx, connector: string, block: number): Promise<readonly InstructionKey[]> {
   return tx.rows<InstructionKey>(
     dueWork(
       'finds the transfers of a chain that a reorganisation undid, by the index of their blocks',
-      (whose) => sql`/* rails.endedAbove */
+      (whose) => sql`/* rails.transfersEndedAbove */
         select partner_id, id from rails.chain_transfers
         where connector = ${connector} and mined_block > ${block} and ${whose()}`,
     ),

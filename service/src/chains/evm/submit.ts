@@ -1,7 +1,7 @@
 /** Accepts instructions: stores each with its nonce before a transaction is signed or sent. */
 import { Unreachable } from '../../kernel/api/index.ts'
 import { type Currency, type Minor, partnerKey, present, type Sealer } from '../../kernel/index.ts'
-import { byShard, type Tx } from '../../postgres/index.ts'
+import { groupByShard, type Tx } from '../../postgres/index.ts'
 import type {
   Acknowledgement,
   CallOptions,
@@ -40,7 +40,7 @@ export async function storedAnswers(
   connector: string,
   keys: readonly InstructionKey[],
 ): Promise<ReadonlyMap<string, Acknowledgement>> {
-  const rows = await Promise.all(byShard(tx, keys).map((group) => store.listAnswers(tx, connector, group)))
+  const rows = await Promise.all(groupByShard(tx, keys).map((group) => store.listAnswers(tx, connector, group)))
   return new Map(rows.flat().map((row) => [keyOf(row), toAcknowledgement(row)]))
 }
 

@@ -2,7 +2,7 @@
 import { wallets as wire } from '@partner-payments/wire'
 import { type Handlers, writePage, createRecordWriter } from '../../kernel/api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
-import { writeAmount } from '../../kernel/index.ts'
+import { toJsonAmount } from '../../kernel/index.ts'
 import { checksumAddress } from '../../rails/index.ts'
 import type { OwnershipProof } from './ownership.ts'
 import type { WalletWithReceipts, Wallets } from './service.ts'
@@ -13,7 +13,7 @@ export const toWallet = ({ wallet, address, received }: WalletWithReceipts) =>
     ...wallet,
     address,
     chainId: Number(wallet.chainId),
-    received: writeAmount(received, wallet.currency),
+    received: toJsonAmount(received, wallet.currency),
   })
 
 const writeProof = createRecordWriter(wire.OwnershipProof)

@@ -1,6 +1,6 @@
 /** The operations of wallets. */
 import type { BodyOf, QueryOf } from '@partner-payments/wire'
-import { notFound, type Page, readCurrency, Refusal } from '../../kernel/api/index.ts'
+import { notFound, type Page, parseCurrency, Refusal } from '../../kernel/api/index.ts'
 import { type Currency, type Minor, newId, partnerKey, present } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
 import { type ChainNetwork, checksumAddress, type ChooseConnector, type WalletView as Sum } from '../../rails/index.ts'
@@ -63,7 +63,7 @@ export function createWallets(deps: WalletsDeps): Wallets {
 
   return {
     create: async (partnerId, input, outerTx) => {
-      const currency = readCurrency(input.currency)
+      const currency = parseCurrency(input.currency)
       const network = chooseNetwork(networks, chooseConnector, { partnerId, currency })
       return inTransaction(db, outerTx, async (tx) => {
         const received = async (wallet: Wallet) => {

@@ -153,7 +153,7 @@ const callerMacHeader = 'x-internal-caller-mac'
 /** The request target as the partner sent it: a URL library in between may normalise the URL of the request line. */
 const targetHeader = 'x-internal-target'
 
-export function targetOf(headers: Headers): string | undefined {
+export function readRequestTarget(headers: Headers): string | undefined {
   const text = headers[targetHeader]
   return typeof text === 'string' ? Buffer.from(text, 'base64url').toString('latin1') : undefined
 }

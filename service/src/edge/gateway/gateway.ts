@@ -16,8 +16,14 @@ import {
 } from '../../kernel/api/index.ts'
 import { type Clock, type Log, secondMs } from '../../kernel/index.ts'
 import { type AdmissionControl, createAdmissionControl, type Deadline, startDeadline } from './admission.ts'
-import { createIncoming, type Incoming, type IncomingLimits, requireUnencoded } from './incoming.ts'
-import { createForwarder, createInternalTokens, type Forwarder, type InternalTokens, targetOf } from './forward.ts'
+import { createIncomingRequests, type IncomingRequests, type IncomingLimits, requireUnencoded } from './incoming.ts'
+import {
+  createForwarder,
+  createInternalTokens,
+  type Forwarder,
+  type InternalTokens,
+  readRequestTarget,
+} from './forward.ts'
 import { createRateLimiter, createRefusalBudget } from './rate.ts'
 import {
   createNonceCheck,
@@ -27,10 +33,10 @@ import {
   type SentSignature,
   type SignatureHeaders,
 } from './signature.ts'
-import { contentReply, type OperationOf, type OperationRequest } from './operation.ts'
-import { forwardPublic, internalPublic, servePublic } from './public.ts'
+import { createContentReply, type OperationOf, type OperationRequest } from './operation.ts'
+import { createForwardingPublicPipeline, createInternalPublicPipeline, createPublicPipeline } from './public.ts'
 import { handleRoute, createServer, type Pipeline, type RawRequest, type Reply, type ServerOptions } from './server.ts'
-import { mountStaticPages, type Page } from './static-pages.ts'
+import { mountStaticPages, type StaticPage } from './static-pages.ts'
 import type { FastifyInstance } from 'fastify'
 import { toProblem } from './problems.ts'
 import { createTurnThrottle } from './turns.ts'
@@ -57,7 +63,7 @@ export type GatewayOptions = {
   (StandaloneOptions | ForwardingOptions | InternalOptions)
 
 type SignedOptions = {
-  readonly pages: readonly Page[]
+  readonly pages: readonly StaticPage[]
   readonly access: Access
   readonly windowSeconds: number
   readonly rate: AuthenticationOptions['rate']
@@ -95,7 +101,7 @@ const drainMsMax = 15_000
 
 export function createGateway(options: GatewayOptions): Gateway {
   const admission = createAdmissionControl(options.requestsMax)
-  const incoming = createIncoming(options)
+  const incoming = createIncomingRequests(options)
   const refusals = createRefusalBudget(options.clock)
   const shared = { ...options, admission, incoming }
   const mount: Forwarder['mount'] = (app) => {
@@ -106,7 +112,11 @@ export function createGateway(options: GatewayOptions): Gateway {
     return openGateway({ ...shared, refusals, pipeline: standalone(options, admission, incoming) }, mount)
   const tokens = createInternalTokens({ key: options.internalKey, clock: options.clock })
   if (options.form === 'api')
-    return openGateway({ ...shared, targetOf, pipeline: internal(options, tokens, admission, incoming) })
+    return openGateway({
+      ...shared,
+      targetOf: readRequestTarget,
+      pipeline: internal(options, tokens, admission, incoming),
+    })
   const forwarder = createForwarder({ ...options, tokens })
   const pipeline = forwarding(options, forwarder, admission, incoming)
   return openGateway({ ...shared, refusals, pipeline }, (app) => {
@@ -150,7 +160,7 @@ const admissionOf = (id: OperationId | undefined): AdmissionOptions =>
 function standalone(
   options: GatewayOptions & StandaloneOptions,
   admission: AdmissionControl,
-  incoming: Incoming,
+  incoming: IncomingRequests,
 ): Pipeline {
   const authenticate = createAuthentication(options, admission, incoming)
   const dispatch = createDispatcher(options)
@@ -162,7 +172,7 @@ function standalone(
     const reply = await deadline(work)
     return reply && { ...reply, headers: { ...rateLimitHeaders, ...reply.headers } }
   }
-  const pages = servePublic(options, { admission, incoming })
+  const pages = createPublicPipeline(options, { admission, incoming })
   return { audiences: { signed: answer }, authenticateOnly: (request) => answer(undefined, request), pages }
 }
 
@@ -170,14 +180,14 @@ function forwarding(
   options: GatewayOptions & ForwardingOptions,
   forwarder: Forwarder,
   admission: AdmissionControl,
-  incoming: Incoming,
+  incoming: IncomingRequests,
 ): Pipeline {
   const authenticate = createAuthentication(options, admission, incoming)
   // The durable commit of a write happens in another process and is not visible here.
   const checkNonce = createNonceCheck({ ...options, asyncCommitOfWrites: false })
   const { operationOf } = options
   return {
-    pages: forwardPublic(options, { admission, incoming }, forwarder),
+    pages: createForwardingPublicPipeline(options, { admission, incoming }, forwarder),
     authenticateOnly: async (request) => {
       const { caller, nonce, deadline, release } = await authenticate(request, {})
       await deadline(
@@ -212,7 +222,7 @@ function internal(
   options: GatewayOptions & InternalOptions,
   tokens: InternalTokens,
   admission: AdmissionControl,
-  incoming: Incoming,
+  incoming: IncomingRequests,
 ): Pipeline {
   const { operationOf } = options
   const verified = async <T>(
@@ -230,7 +240,7 @@ function internal(
     return deadline(Promise.try(() => runAdmitted(asked, () => work({ caller, ip, body }))).finally(release))
   }
   return {
-    pages: internalPublic(options, tokens, { admission, incoming }),
+    pages: createInternalPublicPipeline(options, tokens, { admission, incoming }),
     authenticateOnly: (request) => verified(request, {}, () => undefined),
     audiences: {
       signed: (id, request) =>
@@ -280,7 +290,7 @@ function mountDownloads(app: FastifyInstance, { open }: Downloads, options: Opti
     limit.take(ip)
     const release = admission.admit()
     const content = await startDeadline(requestTimeoutMs)(open(params['token'] ?? '').finally(release))
-    return contentReply(content, headers)
+    return createContentReply(content, headers)
   }
   // Logged and counted like a page, without its path.
   const handle = handleRoute(options, 'page', async (request) => {
@@ -324,7 +334,7 @@ type AuthenticationOptions = {
 function createAuthentication(
   options: AuthenticationOptions,
   admission: AdmissionControl,
-  incoming: Incoming,
+  incoming: IncomingRequests,
 ): (request: RawRequest, asked: AdmissionOptions) => Promise<AuthenticatedInput> {
   const { access, clock, windowSeconds } = options
   const limiter = createRateLimiter({ clock, ...options.rate })

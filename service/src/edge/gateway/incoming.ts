@@ -17,7 +17,7 @@ export type IncomingLimits = {
   readonly unauthenticatedConnectionsMax: number
 }
 
-export type Incoming = {
+export type IncomingRequests = {
   /** Counts a connection as unauthenticated until a signature is verified on it. */
   readonly open: (socket: Socket) => void
   /**
@@ -111,7 +111,7 @@ function endConnection({ socket, refusals }: Connection): void {
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
-export function createIncoming(limits: IncomingLimits): Incoming {
+export function createIncomingRequests(limits: IncomingLimits): IncomingRequests {
   const { bodyBytesMax, bodyTimeoutMs } = limits
   const connections = createConnections(limits)
   const verifiedSockets = new WeakSet<Socket>()

@@ -9,7 +9,7 @@ import { createAdmissionControl } from './admission.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
 import { hourMs, newId, secondMs } from '../../kernel/index.ts'
 import { createAddressLimiter, createRateLimiter, clientNetwork } from './rate.ts'
-import { createTurnThrottle, takeTurns } from './turns.ts'
+import { createTurnThrottle, limitPipelining } from './turns.ts'
 
 const overloaded = (error: unknown) =>
   error instanceof Refusal && error.code === 'overloaded' && error.headers['retry-after'] === '1'
@@ -140,7 +140,7 @@ test('a call waits for the calls before it, and proceeds at once when no call is
 
 async function openServer(t: TestContext, listener: RequestListener, unreadMsMax?: number): Promise<() => Socket> {
   const server = createServer(listener)
-  takeTurns(server, unreadMsMax)
+  limitPipelining(server, unreadMsMax)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => server.closeAllConnections())

@@ -24,7 +24,7 @@ import {
   type Download,
   type OpenNonce,
   type Operate,
-  readTime,
+  parseTime,
   Refusal,
   refuseField,
   refuseFields,
@@ -147,9 +147,11 @@ function compileOperation(
       })
       const headers = answer.headers ?? {}
       if (operation.streamed)
-        return streamReply(present(answer.stream, `no stream in the answer of ${operation.method} ${operation.path}`))
+        return createStreamReply(
+          present(answer.stream, `no stream in the answer of ${operation.method} ${operation.path}`),
+        )
       if (operation.content)
-        return contentReply(
+        return createContentReply(
           present(answer.content, `no content in the answer of ${operation.method} ${operation.path}`),
           given,
         )
@@ -221,7 +223,7 @@ function compilePeriods(schema: TSchema): (query: Readonly<Record<string, string
     refuseFields(
       periods.flatMap(({ from, to }): readonly FieldError[] => {
         const [begin, end] = [query[from], query[to]]
-        if (begin === undefined || end === undefined || readTime(end) >= readTime(begin)) return []
+        if (begin === undefined || end === undefined || parseTime(end) >= parseTime(begin)) return []
         return [{ pointer: `/query/${to}`, code: 'out_of_range', message: `must not be before ${from}` }]
       }),
     )
@@ -290,7 +292,7 @@ type StreamReply = {
 /** The longest time for which a client may pause. A paused client costs a socket and one part in memory. */
 const readerPauseMsMax = minuteMs
 
-export function streamReply(
+export function createStreamReply(
   { mediaType, fileName, read, closed }: StreamContent,
   pauseMsMax = readerPauseMsMax,
 ): StreamReply {
@@ -351,7 +353,7 @@ function requestedRange(headers: Headers, bytes: number, etag: string): Range | 
 }
 
 /** Creates the reply with the content or a range of it. Refuses: range_not_satisfiable (416). */
-export function contentReply(content: FileContent, headers: Headers): ContentReply {
+export function createContentReply(content: FileContent, headers: Headers): ContentReply {
   const { mediaType, fileName, bytes, sha256, read } = content
   const etag = `"${sha256}"`
   const range = requestedRange(headers, bytes, etag)

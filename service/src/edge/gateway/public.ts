@@ -15,7 +15,7 @@ import {
 import { type Clock, type Log, present } from '../../kernel/index.ts'
 import { type AdmissionControl, startDeadline } from './admission.ts'
 import type { Forwarder, InternalTokens } from './forward.ts'
-import type { Incoming } from './incoming.ts'
+import type { IncomingRequests } from './incoming.ts'
 import { toProblem } from './problems.ts'
 import { createAddressLimiter } from './rate.ts'
 import type { PublicPipeline, RawRequest, Reply } from './server.ts'
@@ -29,12 +29,12 @@ type PublicOptions = {
   readonly log: Log
   readonly requestTimeoutMs: number
 }
-type ServingDeps = { readonly admission: AdmissionControl; readonly incoming: Incoming }
-type ReadingDeps = { readonly admission: AdmissionControl; readonly incoming: Pick<Incoming, 'read'> }
+type ServingDeps = { readonly admission: AdmissionControl; readonly incoming: IncomingRequests }
+type ReadingDeps = { readonly admission: AdmissionControl; readonly incoming: Pick<IncomingRequests, 'read'> }
 type PageRate = { readonly pageRate: { readonly perSecond: number; readonly burst: number } }
 
 /** Serves public pages with the handlers of this process. */
-export function servePublic(options: PublicOptions & PageRate, serving: ReadingDeps): PublicPipeline<unknown> {
+export function createPublicPipeline(options: PublicOptions & PageRate, serving: ReadingDeps): PublicPipeline<unknown> {
   const guard = createGuard(options)
   return withRefusalPages(options, async (route, request) => {
     guard(request)
@@ -44,7 +44,7 @@ export function servePublic(options: PublicOptions & PageRate, serving: ReadingD
 }
 
 /** Serves public pages by an api process. Refuses requests that need not reach it. */
-export function forwardPublic(
+export function createForwardingPublicPipeline(
   options: PublicOptions & PageRate,
   { admission, incoming }: ServingDeps,
   forwarder: Forwarder,
@@ -66,7 +66,11 @@ export function forwardPublic(
  * Serves public pages in an api process. Only its gateway may call, and the gateway's token states the client's
  * address.
  */
-export function internalPublic(options: PublicOptions, tokens: InternalTokens, serving: ServingDeps): PublicPipeline {
+export function createInternalPublicPipeline(
+  options: PublicOptions,
+  tokens: InternalTokens,
+  serving: ServingDeps,
+): PublicPipeline {
   return withRefusalPages(options, async (route, request) => {
     const body = await serving.incoming.read(request.message, route.bodyBytesMax)
     const { method, url } = request
@@ -148,7 +152,7 @@ function refuseForeignSite({ headers }: RawRequest): void {
 }
 
 async function readForm(
-  incoming: Pick<Incoming, 'read'>,
+  incoming: Pick<IncomingRequests, 'read'>,
   { bodyBytesMax }: PublicRoute,
   { headers, message }: RawRequest,
 ): Promise<Buffer> {

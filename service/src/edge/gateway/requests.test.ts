@@ -10,11 +10,11 @@ import { createManualClock } from '../../../../test/support/clock.ts'
 import { type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { createLog } from '../../kernel/index.ts'
 import { createClientAddress, createSiteListener } from './site-listener.ts'
-import { createBodyBuffer, createIncoming } from './incoming.ts'
+import { createBodyBuffer, createIncomingRequests } from './incoming.ts'
 import { findJsonFault } from './json.ts'
 import { audienceHandler } from './server.ts'
 import { createRefusalBudget } from './rate.ts'
-import { streamReply } from './operation.ts'
+import { createStreamReply } from './operation.ts'
 
 test("the client's address is the nearest one that is not a trusted proxy, and entries further out are ignored", () => {
   const addressOf = createClientAddress(['10.0.0.0/8', '2001:db8::1'])
@@ -105,7 +105,7 @@ test('a body that arrives byte by byte uses at most twice its size in memory, an
 })
 
 test('503 to the oldest incomplete bodies when they hold too many bytes together, and the newest completes', async () => {
-  const incoming = createIncoming({ ...limits, unauthenticatedConnectionsMax: 100 })
+  const incoming = createIncomingRequests({ ...limits, unauthenticatedConnectionsMax: 100 })
   const messages = [1, 2, 3, 4].map(() => newMessage(newSocket()))
   for (const { socket } of messages) incoming.open(socket)
   const bodies = messages.map((message) => incoming.read(message))
@@ -120,7 +120,7 @@ test('503 to the oldest incomplete bodies when they hold too many bytes together
 })
 
 test('beyond the limit the oldest connection is closed, unless its signature is being verified', () => {
-  const incoming = createIncoming(limits)
+  const incoming = createIncomingRequests(limits)
   const [first, second, ...others] = [1, 2, 3, 4, 5, 6].map(newSocket) as [Socket, Socket, ...Socket[]]
   incoming.open(first)
   incoming.open(second)
@@ -134,7 +134,7 @@ test('beyond the limit the oldest connection is closed, unless its signature is 
 })
 
 test('a connection with a verified signature is not closed, but its incomplete bodies count towards the limit', async () => {
-  const incoming = createIncoming(limits)
+  const incoming = createIncomingRequests(limits)
   const partner = newSocket()
   incoming.open(partner)
   incoming.verified(partner)
@@ -147,7 +147,7 @@ test('a connection with a verified signature is not closed, but its incomplete b
 })
 
 test('408 when the body is not complete in time', async () => {
-  const incoming = createIncoming({ ...limits, bodyTimeoutMs: 20 })
+  const incoming = createIncomingRequests({ ...limits, bodyTimeoutMs: 20 })
   const message = newMessage(newSocket())
   incoming.open(message.socket)
   await assert.rejects(incoming.read(message), refusedAs('request_timeout'))
@@ -266,7 +266,7 @@ test('a part of a stream is produced when the reader has consumed the previous p
       setImmediate(done)
     },
   })
-  await pipeline(streamReply(stream).body, reader)
+  await pipeline(createStreamReply(stream).body, reader)
   assert.equal(taken, 50)
   assert.ok(ahead <= 2, `${ahead} parts were made ahead of the reader`)
   assert.deepEqual([state.ended, state.closed], [true, 1])
@@ -274,7 +274,7 @@ test('a part of a stream is produced when the reader has consumed the previous p
 
 test('a disconnect of the client ends the source and calls `closed` once', async () => {
   const { state, stream } = source(50)
-  const { body } = streamReply(stream)
+  const { body } = createStreamReply(stream)
   await once(body, 'readable')
   body.read()
   body.destroy()
@@ -286,7 +286,7 @@ test('a disconnect of the client ends the source and calls `closed` once', async
 test('a client that does not read is disconnected, and an answer that is never sent is destroyed', async () => {
   for (const isRead of [true, false]) {
     const { state, stream } = source(50)
-    const { body } = streamReply(stream, 5)
+    const { body } = createStreamReply(stream, 5)
     if (isRead) body.read(0)
     await closeOf(body)
     assert.ok(body.destroyed && state.made < 5)
@@ -297,6 +297,6 @@ test('a client that does not read is disconnected, and an answer that is never s
 test('an error of the source breaks the stream', async () => {
   const { state, stream } = source(3, new Error('the database is away'))
   const sink = new Writable({ write: (_chunk, _encoding, done) => done() })
-  await assert.rejects(pipeline(streamReply(stream).body, sink), /the database is away/)
+  await assert.rejects(pipeline(createStreamReply(stream).body, sink), /the database is away/)
   assert.equal(state.closed, 1)
 })

@@ -6,12 +6,19 @@
 import { finished, type Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { Pool } from 'undici'
-import { apiKeyPartner, linkTokenPartner } from '../../access/index.ts'
-import { partnerCookie, readCookie, readLink, Refusal, sessionCookie, Unreachable } from '../../kernel/api/index.ts'
+import { apiKeyPartnerId, linkTokenPartnerId } from '../../access/index.ts'
+import {
+  partnerCookie,
+  readCookie,
+  linkPartnerId,
+  Refusal,
+  sessionCookie,
+  Unreachable,
+} from '../../kernel/api/index.ts'
 import { assert, type Clock, type Log, present, secondMs, uuidPattern } from '../../kernel/index.ts'
 import { createAdmissionControl } from './admission.ts'
 import { type Gateway, openGateway } from './gateway.ts'
-import { createIncoming, type IncomingLimits } from './incoming.ts'
+import { createIncomingRequests, type IncomingLimits } from './incoming.ts'
 import { createRefusalBudget } from './rate.ts'
 import type { RawRequest, ServerOptions } from './server.ts'
 import { toUnreachable } from './problems.ts'
@@ -34,7 +41,7 @@ const requestsPerCellMax = 1024
 
 export function createRouter(options: RouterOptions): Router {
   const { cells, log } = options
-  const incoming = createIncoming(options)
+  const incoming = createIncomingRequests(options)
   const lookup = createCellLookup(options)
   const upstreams = new Map(cells.map((cell) => [cell, createUpstream(cell, options.apiTimeoutMs)]))
   const [first] = cells
@@ -80,11 +87,11 @@ export function createRouter(options: RouterOptions): Router {
 /** Finds the partner by the API key, or by the token in the link of a public page. */
 function findPartnerId({ headers, path, query }: RawRequest): string | undefined {
   const apiKey = headers['apikey']
-  if (typeof apiKey === 'string') return apiKeyPartner(apiKey)
-  if (path.startsWith('/reports/')) return readLink(path.slice('/reports/'.length))
+  if (typeof apiKey === 'string') return apiKeyPartnerId(apiKey)
+  if (path.startsWith('/reports/')) return linkPartnerId(path.slice('/reports/'.length))
   const [, audience, token = ''] = path.split('/')
   if (audience === 'console') return consolePartnerId(headers, query)
-  return audience === 'checkout' ? linkTokenPartner(token) : undefined
+  return audience === 'checkout' ? linkTokenPartnerId(token) : undefined
 }
 
 /** Finds the partner of an opened link, of a signed-in member, or of the last sign-in. */
@@ -93,7 +100,7 @@ function consolePartnerId({ cookie }: RawRequest['headers'], query: string): str
   const given = new URLSearchParams(query)
   const token = given.get('token') ?? readCookie(cookies, sessionCookie)
   const partnerId = given.get('partner') ?? readCookie(cookies, partnerCookie) ?? ''
-  return (token && linkTokenPartner(token)) || (uuidPattern.test(partnerId) ? partnerId : undefined)
+  return (token && linkTokenPartnerId(token)) || (uuidPattern.test(partnerId) ? partnerId : undefined)
 }
 
 type CellResponse = {

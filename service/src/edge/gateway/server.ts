@@ -17,12 +17,12 @@ import { type Caller, type PublicRoute, Refusal } from '../../kernel/api/index.t
 import { assert, type Log, newId, systemClock, type Tracing } from '../../kernel/index.ts'
 import { idempotencyKeyHeader } from './idempotency-key.ts'
 import type { Headers } from './signature.ts'
-import type { Incoming } from './incoming.ts'
+import type { IncomingRequests } from './incoming.ts'
 import type { AdmissionControl } from './admission.ts'
 import { overloadedProblem, type ProblemAnswer, toProblem } from './problems.ts'
 import type { RefusalBudget } from './rate.ts'
 import { methodsAt, nearestPath, type RoutePaths, toRoutePaths } from './served.ts'
-import { takeTurns } from './turns.ts'
+import { limitPipelining } from './turns.ts'
 import type { RequestRecorder } from '../../requests/index.ts'
 import type { Socket } from 'node:net'
 
@@ -102,7 +102,7 @@ export type ServerOptions = {
   readonly strictTransport?: string | undefined
   readonly headersTimeoutMs: number
   readonly bodyTimeoutMs: number
-  readonly incoming: Pick<Incoming, 'open'>
+  readonly incoming: Pick<IncomingRequests, 'open'>
   /** Returns the request target that the partner sent to the gateway. Set in an api process. */
   readonly targetOf?: ((headers: Headers) => string | undefined) | undefined
   /** Counts refusals before authentication. Absent in an api process, which only gateways call. */
@@ -178,7 +178,7 @@ export function createServer(options: ServerOptions): Server {
   app.server.on('connection', options.incoming.open)
   // Node answers an `Expect` that it does not know with a 417 without a problem. RFC 9110, section 10.1.1, permits to ignore it.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
-  takeTurns(app.server)
+  limitPipelining(app.server)
   app.addHook('onRoute', ({ url, method }) => void served.push(toRoutePaths(url, [method].flat())))
   const { strictTransport } = options
   if (strictTransport !== undefined)

@@ -5,7 +5,7 @@
 import { constants, generateKeyPair, type KeyObject, verify } from 'node:crypto'
 import { promisify } from 'node:util'
 import { canonicalString, problems, signatureMistakes } from '@partner-payments/wire'
-import { type Access, type Credential, isUnixSeconds, readNonce } from '../../access/index.ts'
+import { type Access, type Credential, isUnixSeconds, normalizeNonce } from '../../access/index.ts'
 import { type Caller, type OpenNonce, Refusal } from '../../kernel/api/index.ts'
 import { after, type Clock, type Log, minuteMs, secondMs } from '../../kernel/index.ts'
 
@@ -60,7 +60,7 @@ export function readSignatureHeaders({
   signature,
 }: SentSignature): SignatureHeaders {
   if (!isUnixSeconds(timestamp)) throw new Refusal('timestamp_out_of_window', signatureMistakes.timestamp_unit)
-  const nonce = readNonce(nonceAsSent)
+  const nonce = normalizeNonce(nonceAsSent)
   if (nonce === undefined) throw new Refusal('nonce_invalid')
   if (hexadecimal.test(signature)) throw new Refusal('signature_invalid', signatureMistakes.signature_hex)
   if (!base64.test(signature) || signature.length % 4 !== 0)

@@ -4,7 +4,7 @@ import { type PublicSite, Refusal } from '../../kernel/api/index.ts'
 import { type Clock, type Log, present } from '../../kernel/index.ts'
 import { createAdmissionControl } from './admission.ts'
 import { createBodyBuffer, readBody } from './incoming.ts'
-import { servePublic } from './public.ts'
+import { createPublicPipeline } from './public.ts'
 import { type RawRequest, readRequestId, strictTransportHeader } from './server.ts'
 import { isIP } from 'node:net'
 import { createAddressCheck } from '../../access/index.ts'
@@ -40,7 +40,7 @@ export function createSiteListener({
   } as const
   const addressOf = createClientAddress(trustedProxies)
   const routes = site.routes.map((route) => ({ route, pattern: toPathPattern(route.path) }))
-  const pipeline = servePublic(
+  const pipeline = createPublicPipeline(
     { ...options, sites: [{ ...site, routes: [...site.routes, unknown] }] },
     {
       admission: createAdmissionControl(requestsMax),

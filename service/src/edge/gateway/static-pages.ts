@@ -14,7 +14,7 @@ import { toProblem } from './problems.ts'
 import { createAddressLimiter, createRateLimiter } from './rate.ts'
 import { handleRoute, type RawRequest, type Reply, type ServerOptions } from './server.ts'
 
-export type Page = {
+export type StaticPage = {
   readonly path: string
   /** Default: 200. */
   readonly status?: number
@@ -46,12 +46,12 @@ const compressors = {
  * addresses within their own rates could request gigabytes a second, which would block the thread for all other
  * clients.
  */
-export const strangersBudget = { perSecond: 8 * 1024 * 1024, burst: 32 * 1024 * 1024 } as const
+export const staticBytesRate = { perSecond: 8 * 1024 * 1024, burst: 32 * 1024 * 1024 } as const
 /** Fixed cost of an answer in the budget: bytes that could have been sent in the same time. */
 const answerBytes = 16 * 1024
 
 function createStrangersBudget(clock: Clock): (bytes: number) => void {
-  const limiter = createRateLimiter({ clock, ...strangersBudget, unit: 'bytes' })
+  const limiter = createRateLimiter({ clock, ...staticBytesRate, unit: 'bytes' })
   return (bytes) => {
     if (!limiter.tryTake('strangers', answerBytes + bytes))
       throw new Refusal(
@@ -63,7 +63,7 @@ function createStrangersBudget(clock: Clock): (bytes: number) => void {
 }
 
 /** Mounts the pages with a rate limit per client address, separate from the limit of payment pages. */
-export function mountStaticPages(app: FastifyInstance, pages: readonly Page[], options: Options): void {
+export function mountStaticPages(app: FastifyInstance, pages: readonly StaticPage[], options: Options): void {
   const limiter = createAddressLimiter({ clock: options.clock, ...options.pageRate })
   const spend = createStrangersBudget(options.clock)
   for (const page of pages) {
@@ -85,7 +85,12 @@ export function mountStaticPages(app: FastifyInstance, pages: readonly Page[], o
 
 type PageReply = Reply & { readonly body: string | Buffer }
 
-function createAnswer({ status = 200, contentType, body, headers }: Page): (request: RawRequest) => Promise<PageReply> {
+function createAnswer({
+  status = 200,
+  contentType,
+  body,
+  headers,
+}: StaticPage): (request: RawRequest) => Promise<PageReply> {
   const read = loadOnce(async () => {
     const bytes = await body()
     return { bytes, digest: createHash('sha256').update(bytes).digest('base64url') }

@@ -17,7 +17,7 @@ const resumedPerTurn = 4
 /** Time after which a client that does not read its answer is disconnected. */
 const unreadAnswerMsMax = 20 * secondMs
 
-export function takeTurns(server: Server, unreadMsMax = unreadAnswerMsMax): void {
+export function limitPipelining(server: Server, unreadMsMax = unreadAnswerMsMax): void {
   const throttle = createTurnThrottle(resumedPerTurn)
   const answers = new WeakMap<Socket, Set<ServerResponse>>()
   server.on('connection', (socket) => {

@@ -5,7 +5,7 @@
 import { amountText, type Currency } from '../../kernel/index.ts'
 import { messageElements, messageNamespace } from '../messages.ts'
 import type { CreditTransfer, CreditTransferInitiation, PaymentBatch } from '../model.ts'
-import { declaration, element, optional, wrapElement, xmlText } from '../xml/text.ts'
+import { declaration, element, optionalElement, wrapElement, xmlText } from '../xml/text.ts'
 import {
   accountXml,
   agentXml,
@@ -90,9 +90,9 @@ const transferXml = (transfer: CreditTransfer, edition: Edition): string =>
     'CdtTrfTxInf',
     element(
       'PmtId',
-      optional('InstrId', transfer.instructionId) +
+      optionalElement('InstrId', transfer.instructionId) +
         element('EndToEndId', xmlText(transfer.endToEndId)) +
-        (isOldEdition(edition) ? '' : optional('UETR', transfer.uetr)),
+        (isOldEdition(edition) ? '' : optionalElement('UETR', transfer.uetr)),
     ) +
       element('Amt', amountXml('InstdAmt', transfer.money)) +
       partyXml('UltmtDbtr', transfer.ultimateDebtor, edition) +
@@ -100,7 +100,7 @@ const transferXml = (transfer: CreditTransfer, edition: Edition): string =>
       element('Cdtr', partyContent(transfer.creditor, edition)) +
       accountXml('CdtrAcct', transfer.creditorAccount, { type: transfer.creditorAccountType }) +
       partyXml('UltmtCdtr', transfer.ultimateCreditor, edition) +
-      wrapElement('Purp', optional('Cd', transfer.purpose)) +
+      wrapElement('Purp', optionalElement('Cd', transfer.purpose)) +
       remittanceXml(transfer.remittance),
   )
 
@@ -115,9 +115,9 @@ function batchHead(batch: PaymentBatch, edition: Edition): string {
     element('CtrlSum', sum) +
     wrapElement(
       'PmtTpInf',
-      wrapElement('SvcLvl', optional('Cd', batch.serviceLevel)) +
-        wrapElement('LclInstrm', optional('Cd', batch.localInstrument)) +
-        wrapElement('CtgyPurp', optional('Cd', batch.categoryPurpose)),
+      wrapElement('SvcLvl', optionalElement('Cd', batch.serviceLevel)) +
+        wrapElement('LclInstrm', optionalElement('Cd', batch.localInstrument)) +
+        wrapElement('CtgyPurp', optionalElement('Cd', batch.categoryPurpose)),
     ) +
     (isOld
       ? element('ReqdExctnDt', batch.executionDate.slice(0, dayChars))
@@ -125,9 +125,9 @@ function batchHead(batch: PaymentBatch, edition: Edition): string {
     element('Dbtr', partyContent(batch.debtor, edition)) +
     accountXml('DbtrAcct', batch.debtorAccount, { currency: batch.debtorCurrency }) +
     agentXml('DbtrAgt', batch.debtorAgent, edition) +
-    (isOld ? '' : optional('InstrForDbtrAgt', batch.debtorAgentInstruction)) +
+    (isOld ? '' : optionalElement('InstrForDbtrAgt', batch.debtorAgentInstruction)) +
     partyXml('UltmtDbtr', batch.ultimateDebtor, edition) +
-    optional('ChrgBr', batch.chargeBearer)
+    optionalElement('ChrgBr', batch.chargeBearer)
   )
 }
 

@@ -10,24 +10,24 @@ import {
   descendant,
   readCode,
   readDate,
-  flag,
+  childFlag,
   compact,
   isCredit,
   requireChild,
   requireToken,
   onlyChild,
-  statedAmount,
-  statedNumber,
-  text,
-  texts,
-  time,
-  token,
+  childInformativeAmount,
+  childInformativeNumber,
+  childText,
+  childTexts,
+  childTime,
+  childToken,
 } from './nodes.ts'
 import { readAccount, readAgent, readParty } from './values.ts'
 
 function readPage(node: XmlNode | undefined): StatementHead['page'] {
   if (node === undefined) return undefined
-  return { number: requireToken(node, 'PgNb'), isLast: flag(node, 'LastPgInd') ?? refuseAt(node, 'no LastPgInd') }
+  return { number: requireToken(node, 'PgNb'), isLast: childFlag(node, 'LastPgInd') ?? refuseAt(node, 'no LastPgInd') }
 }
 
 const readHead = (node: XmlNode, kind: ReportKind, version: string): ReportHead =>
@@ -35,10 +35,10 @@ const readHead = (node: XmlNode, kind: ReportKind, version: string): ReportHead 
     kind,
     version,
     messageId: requireToken(node, 'MsgId'),
-    createdAt: time(node, 'CreDtTm') ?? refuseAt(node, 'GrpHdr has no CreDtTm'),
+    createdAt: childTime(node, 'CreDtTm') ?? refuseAt(node, 'GrpHdr has no CreDtTm'),
     recipient: readParty(onlyChild(node, 'MsgRcpt')),
     page: readPage(onlyChild(node, 'MsgPgntn')),
-    information: text(node, 'AddtlInf'),
+    information: childText(node, 'AddtlInf'),
   })
 
 /**
@@ -47,15 +47,19 @@ const readHead = (node: XmlNode, kind: ReportKind, version: string): ReportHead 
  */
 function readBalance(node: XmlNode): Balance | undefined {
   const type = descendant(node, 'Tp')
-  const [kind, stated, direction] = [readCode(onlyChild(type, 'CdOrPrtry')), statedAmount(node, 'Amt'), isCredit(node)]
+  const [kind, stated, direction] = [
+    readCode(onlyChild(type, 'CdOrPrtry')),
+    childInformativeAmount(node, 'Amt'),
+    isCredit(node),
+  ]
   if (kind === undefined || stated === undefined || direction === undefined) return undefined
   return compact<Balance>({
     type: kind,
     subType: readCode(onlyChild(type, 'SubTp')),
     creditLines: childrenNamed(node, 'CdtLine').flatMap((line) => {
-      const isIncluded = flag(line, 'Incl')
+      const isIncluded = childFlag(line, 'Incl')
       if (isIncluded === undefined) return []
-      return [compact<Balance['creditLines'][number]>({ isIncluded, amount: statedAmount(line, 'Amt') })]
+      return [compact<Balance['creditLines'][number]>({ isIncluded, amount: childInformativeAmount(line, 'Amt') })]
     }),
     amount: stated,
     isCredit: direction,
@@ -71,17 +75,17 @@ function readTotals(node: XmlNode | undefined): EntryTotals | undefined {
     onlyChild(node, 'TtlDbtNtries'),
   ]
   const net = onlyChild(total, 'TtlNetNtry')
-  const written = token(net, 'Amt') ?? token(total, 'TtlNetNtryAmt')
+  const written = childToken(net, 'Amt') ?? childToken(total, 'TtlNetNtryAmt')
   const isNegative = written?.startsWith('-')
   return compactOrUndefined<EntryTotals>({
-    count: statedNumber(total, 'NbOfNtries'),
-    sum: token(total, 'Sum'),
+    count: childInformativeNumber(total, 'NbOfNtries'),
+    sum: childToken(total, 'Sum'),
     net: written?.replace(/^-/, ''),
     netIsCredit: isCredit(net ?? total) ?? (isNegative ? false : undefined),
-    creditCount: statedNumber(credits, 'NbOfNtries'),
-    creditSum: token(credits, 'Sum'),
-    debitCount: statedNumber(debits, 'NbOfNtries'),
-    debitSum: token(debits, 'Sum'),
+    creditCount: childInformativeNumber(credits, 'NbOfNtries'),
+    creditSum: childToken(credits, 'Sum'),
+    debitCount: childInformativeNumber(debits, 'NbOfNtries'),
+    debitSum: childToken(debits, 'Sum'),
   })
 }
 
@@ -94,17 +98,17 @@ function readStatement(node: XmlNode, kind: ReportKind): StatementHead {
   const period = onlyChild(node, 'FrToDt')
   return compact<StatementHead>({
     id: requireToken(node, 'Id'),
-    electronicSequence: token(node, 'ElctrncSeqNb'),
-    legalSequence: token(node, 'LglSeqNb'),
+    electronicSequence: childToken(node, 'ElctrncSeqNb'),
+    legalSequence: childToken(node, 'LglSeqNb'),
     page: readPage(onlyChild(node, reportElements[kind].page)),
-    createdAt: time(node, 'CreDtTm'),
-    from: withTime(time(period, 'FrDtTm') ?? time(period, 'FrDt'), '00:00:00'),
-    to: withTime(time(period, 'ToDtTm') ?? time(period, 'ToDt'), '23:59:59'),
-    copy: token(node, 'CpyDplctInd'),
+    createdAt: childTime(node, 'CreDtTm'),
+    from: withTime(childTime(period, 'FrDtTm') ?? childTime(period, 'FrDt'), '00:00:00'),
+    to: withTime(childTime(period, 'ToDtTm') ?? childTime(period, 'ToDt'), '23:59:59'),
+    copy: childToken(node, 'CpyDplctInd'),
     account: compact<StatementHead['account']>({
       id: readAccount(account) ?? refuseAt(account, 'Acct has no Id'),
-      currency: token(account, 'Ccy'),
-      name: text(account, 'Nm'),
+      currency: childToken(account, 'Ccy'),
+      name: childText(account, 'Nm'),
       owner: readParty(onlyChild(account, 'Ownr')),
       servicer: readAgent(onlyChild(account, 'Svcr')),
     }),
@@ -169,7 +173,7 @@ function onEnded(reading: ReportReading, node: XmlNode): NodeDisposal {
   }
   if (isStatement(reading, node)) {
     passStatement(reading, node)
-    const information = texts(node, reportElements[reading.kind].information).join('\n')
+    const information = childTexts(node, reportElements[reading.kind].information).join('\n')
     const part = { kind: 'statement end', entries: reading.entries } as const
     reading.parts.push(information === '' ? part : { ...part, information })
     reading.hasStatement = false

@@ -18,18 +18,18 @@ import {
   descendant,
   readCode,
   readDate,
-  flag,
+  childFlag,
   compact,
   isCredit,
   requireChild,
-  number,
+  childNumber,
   onlyChild,
-  statedAmount,
-  readStatedAmount,
-  text,
-  texts,
-  time,
-  token,
+  childInformativeAmount,
+  readInformativeAmount,
+  childText,
+  childTexts,
+  childTime,
+  childToken,
   nodeToken,
 } from './nodes.ts'
 import { readAccount, readAgent, readParty, readReason, readRemittance } from './values.ts'
@@ -39,11 +39,11 @@ function readTransactionCodes(node: XmlNode | undefined): TransactionCodes {
   const family = onlyChild(domain, 'Fmly')
   const own = onlyChild(node, 'Prtry')
   return compact<TransactionCodes>({
-    domain: token(domain, 'Cd'),
-    family: token(family, 'Cd'),
-    subFamily: token(family, 'SubFmlyCd'),
-    proprietary: token(own, 'Cd'),
-    proprietaryIssuer: token(own, 'Issr'),
+    domain: childToken(domain, 'Cd'),
+    family: childToken(family, 'Cd'),
+    subFamily: childToken(family, 'SubFmlyCd'),
+    proprietary: childToken(own, 'Cd'),
+    proprietaryIssuer: childToken(own, 'Issr'),
   })
 }
 
@@ -54,7 +54,7 @@ function readCharges(node: XmlNode): Pick<EntryDetail, 'charges' | 'chargesTotal
     const rows = childrenNamed(charges, 'Rcrd')
     return rows.length > 0 ? rows : onlyChild(charges, 'Amt') ? [charges] : []
   })
-  const total = found.length === 1 ? statedAmount(found[0], 'TtlChrgsAndTaxAmt') : undefined
+  const total = found.length === 1 ? childInformativeAmount(found[0], 'TtlChrgsAndTaxAmt') : undefined
   return compact<Pick<EntryDetail, 'charges' | 'chargesTotal'>>({
     charges: records.flatMap((row) => readCharge(row) ?? []),
     chargesTotal: total,
@@ -63,28 +63,28 @@ function readCharges(node: XmlNode): Pick<EntryDetail, 'charges' | 'chargesTotal
 
 /** Reads a charge; undefined if it does not have an amount. */
 function readCharge(node: XmlNode): Charge | undefined {
-  const stated = statedAmount(node, 'Amt')
+  const stated = childInformativeAmount(node, 'Amt')
   if (stated === undefined) return undefined
   return compact<Charge>({
     amount: stated,
     isCredit: isCredit(node),
-    isIncluded: flag(node, 'ChrgInclInd'),
+    isIncluded: childFlag(node, 'ChrgInclInd'),
     type: readCode(onlyChild(node, 'Tp')),
-    bearer: token(node, 'Br'),
+    bearer: childToken(node, 'Br'),
   })
 }
 
 function readExchangedAmount(node: XmlNode | undefined): ExchangedAmount | undefined {
-  const found = statedAmount(node, 'Amt')
+  const found = childInformativeAmount(node, 'Amt')
   if (found === undefined) return undefined
   const exchange = onlyChild(node, 'CcyXchg')
   if (exchange === undefined) return { amount: found }
-  const [sourceCurrency, rate] = [token(exchange, 'SrcCcy'), token(exchange, 'XchgRate')]
+  const [sourceCurrency, rate] = [childToken(exchange, 'SrcCcy'), childToken(exchange, 'XchgRate')]
   if (sourceCurrency === undefined || rate === undefined) return { amount: found }
   const fields = compact<NonNullable<ExchangedAmount['exchange']>>({
     sourceCurrency,
-    targetCurrency: token(exchange, 'TrgtCcy'),
-    unitCurrency: token(exchange, 'UnitCcy'),
+    targetCurrency: childToken(exchange, 'TrgtCcy'),
+    unitCurrency: childToken(exchange, 'UnitCcy'),
     rate,
   })
   return { amount: found, exchange: fields }
@@ -100,24 +100,24 @@ const readAmountDetails = (node: XmlNode | undefined): AmountDetails | undefined
 
 function readReferences(node: XmlNode | undefined): EntryDetail['references'] {
   const others = childrenNamed(node, 'Prtry').flatMap((other) => {
-    const [type, reference] = [token(other, 'Tp'), token(other, 'Ref')]
+    const [type, reference] = [childToken(other, 'Tp'), childToken(other, 'Ref')]
     return type === undefined || reference === undefined ? [] : [{ type, reference }]
   })
   return compact<EntryDetail['references']>({
-    messageId: token(node, 'MsgId'),
-    bankReference: token(node, 'AcctSvcrRef'),
-    batchId: token(node, 'PmtInfId'),
-    instructionId: token(node, 'InstrId'),
-    endToEndId: token(node, 'EndToEndId'),
-    uetr: token(node, 'UETR'),
-    transactionId: token(node, 'TxId'),
-    mandateId: token(node, 'MndtId'),
-    chequeNumber: token(node, 'ChqNb'),
-    clearingReference: token(node, 'ClrSysRef'),
-    accountOwnerId: token(node, 'AcctOwnrTxId'),
-    servicerTransactionId: token(node, 'AcctSvcrTxId'),
-    marketId: token(node, 'MktInfrstrctrTxId'),
-    processingId: token(node, 'PrcgId'),
+    messageId: childToken(node, 'MsgId'),
+    bankReference: childToken(node, 'AcctSvcrRef'),
+    batchId: childToken(node, 'PmtInfId'),
+    instructionId: childToken(node, 'InstrId'),
+    endToEndId: childToken(node, 'EndToEndId'),
+    uetr: childToken(node, 'UETR'),
+    transactionId: childToken(node, 'TxId'),
+    mandateId: childToken(node, 'MndtId'),
+    chequeNumber: childToken(node, 'ChqNb'),
+    clearingReference: childToken(node, 'ClrSysRef'),
+    accountOwnerId: childToken(node, 'AcctOwnrTxId'),
+    servicerTransactionId: childToken(node, 'AcctSvcrTxId'),
+    marketId: childToken(node, 'MktInfrstrctrTxId'),
+    processingId: childToken(node, 'PrcgId'),
     others: others.length === 0 ? undefined : others,
   })
 }
@@ -133,7 +133,7 @@ export function readDetail(node: XmlNode): EntryDetail {
   const returned = onlyChild(node, 'RtrInf')
   return compact<EntryDetail>({
     references: readReferences(onlyChild(node, 'Refs')),
-    amount: statedAmount(node, 'Amt'),
+    amount: childInformativeAmount(node, 'Amt'),
     isCredit: isCredit(node),
     amounts: readAmountDetails(onlyChild(node, 'AmtDtls')),
     codes: codes && readTransactionCodes(codes),
@@ -149,10 +149,10 @@ export function readDetail(node: XmlNode): EntryDetail {
     creditorAgent: readAgent(onlyChild(agents, 'CdtrAgt')),
     purpose: readCode(onlyChild(node, 'Purp')),
     remittance: readRemittance(onlyChild(node, 'RmtInf')),
-    acceptedAt: time(dates, 'AccptncDtTm'),
-    settlementDate: time(dates, 'IntrBkSttlmDt'),
+    acceptedAt: childTime(dates, 'AccptncDtTm'),
+    settlementDate: childTime(dates, 'IntrBkSttlmDt'),
     returned: returned && readReason(returned),
-    information: text(node, 'AddtlTxInf'),
+    information: childText(node, 'AddtlTxInf'),
   })
 }
 
@@ -166,10 +166,10 @@ function withAmount(detail: EntryDetail, { currency }: Amount): EntryDetail {
 
 function readBatch(node: XmlNode): EntryBatch | undefined {
   return compactOrUndefined<EntryBatch>({
-    messageId: token(node, 'MsgId'),
-    batchId: token(node, 'PmtInfId'),
-    count: number(node, 'NbOfTxs'),
-    sum: statedAmount(node, 'TtlAmt'),
+    messageId: childToken(node, 'MsgId'),
+    batchId: childToken(node, 'PmtInfId'),
+    count: childNumber(node, 'NbOfTxs'),
+    sum: childInformativeAmount(node, 'TtlAmt'),
     isCredit: isCredit(node),
   })
 }
@@ -227,19 +227,19 @@ function readPartialEntry(node: XmlNode, problem: MessageProblem | undefined): B
   const written = readIfValid(() => onlyChild(node, 'Amt'))
   const direction = readIfValid(() => isCredit(node))
   const exact = written && readIfValid(() => readAmount(written))
-  const stated = written && readIfValid(() => readStatedAmount(written))
+  const stated = written && readIfValid(() => readInformativeAmount(written))
   const text = direction === undefined || stated?.minor !== null ? '' : stated.text
   const status = readIfValid(() => readStatus(node)) ?? 'BOOK'
   return compact<BankEntry>({
     problem: problem === undefined ? 'it cannot be read' : `${problem.message} (line ${problem.line}, ${problem.path})`,
-    reference: readIfValid(() => token(node, 'NtryRef')),
+    reference: readIfValid(() => childToken(node, 'NtryRef')),
     amount: (direction === undefined ? undefined : exact) ?? { currency: stated?.currency ?? '', minor: null, text },
     isCredit: direction ?? true,
-    isReversal: readIfValid(() => flag(node, 'RvslInd')) ?? false,
+    isReversal: readIfValid(() => childFlag(node, 'RvslInd')) ?? false,
     status,
     bookingDate: readIfValid(() => readDate(onlyChild(node, 'BookgDt'))),
     valueDate: readIfValid(() => readDate(onlyChild(node, 'ValDt'))),
-    bankReference: readIfValid(() => token(node, 'AcctSvcrRef')),
+    bankReference: readIfValid(() => childToken(node, 'AcctSvcrRef')),
     codes: readIfValid(() => readTransactionCodes(onlyChild(node, 'BkTxCd'))) ?? {},
     charges: [],
     batches: [],
@@ -251,23 +251,23 @@ function readWholeEntry(node: XmlNode, details: readonly EntryDetail[]): BankEnt
   const sum = readAmount(requireChild(node, 'Amt'))
   const direction = isCredit(node)
   if (direction === undefined) refuseAt(node, 'Ntry has no CdtDbtInd')
-  const further = texts(node, 'AddtlNtryInf')
+  const further = childTexts(node, 'AddtlNtryInf')
   const detailsIn = onlyChild(node, 'AddtlInfInd')
   return compact<BankEntry>({
-    reference: token(node, 'NtryRef'),
+    reference: childToken(node, 'NtryRef'),
     amount: sum,
     isCredit: direction,
-    isReversal: flag(node, 'RvslInd') ?? false,
+    isReversal: childFlag(node, 'RvslInd') ?? false,
     status: readStatus(node),
     bookingDate: readDate(onlyChild(node, 'BookgDt')),
     valueDate: readDate(onlyChild(node, 'ValDt')),
-    bankReference: token(node, 'AcctSvcrRef'),
+    bankReference: childToken(node, 'AcctSvcrRef'),
     codes: readTransactionCodes(onlyChild(node, 'BkTxCd')),
     ...readCharges(node),
     amounts: readAmountDetails(onlyChild(node, 'AmtDtls')),
     detailsIn:
       detailsIn &&
-      compactOrUndefined({ messageName: token(detailsIn, 'MsgNmId'), messageId: token(detailsIn, 'MsgId') }),
+      compactOrUndefined({ messageName: childToken(detailsIn, 'MsgNmId'), messageId: childToken(detailsIn, 'MsgId') }),
     batches: childrenNamed(node, 'NtryDtls').flatMap((group) => {
       const batch = descendant(group, 'Btch')
       return (batch && readBatch(batch)) ?? []

@@ -38,10 +38,11 @@ function nodeText(node: XmlNode | undefined): string | undefined {
   if (node.children.length > 0) refuseAt(node, `${node.name} has elements where a text is expected`)
   return node.text.trim() === '' ? undefined : node.text
 }
-export const text = (node: XmlNode | undefined, name: string): string | undefined => nodeText(onlyChild(node, name))
+export const childText = (node: XmlNode | undefined, name: string): string | undefined =>
+  nodeText(onlyChild(node, name))
 
 /** Returns a code or identifier, trimmed: some banks pad them with spaces. */
-export const token = (node: XmlNode | undefined, name: string): string | undefined =>
+export const childToken = (node: XmlNode | undefined, name: string): string | undefined =>
   nodeText(onlyChild(node, name))?.trim()
 export const nodeToken = (node: XmlNode | undefined): string | undefined => nodeText(node)?.trim()
 
@@ -50,15 +51,15 @@ export function requireToken(node: XmlNode, name: string): string {
   return nodeToken(found) ?? refuseAt(found, `${name} is empty`)
 }
 
-export const texts = (node: XmlNode | undefined, name: string): readonly string[] =>
+export const childTexts = (node: XmlNode | undefined, name: string): readonly string[] =>
   childrenNamed(node, name).flatMap((child) => nodeText(child) ?? [])
 
 /** Reads Cd or Prtry. Proprietary codes of charges have their text in an element Id. */
 export function readCode(node: XmlNode | undefined): Code | undefined {
-  const code = token(node, 'Cd')
+  const code = childToken(node, 'Cd')
   if (code !== undefined) return { code }
   const own = onlyChild(node, 'Prtry')
-  const proprietary = own && own.children.length > 0 ? token(own, 'Id') : nodeToken(own)
+  const proprietary = own && own.children.length > 0 ? childToken(own, 'Id') : nodeToken(own)
   return proprietary === undefined ? undefined : { proprietary }
 }
 
@@ -130,20 +131,15 @@ export function readAmount(node: XmlNode): Amount {
  * Reads an informative amount, such as a charge; undefined without a currency or text. ISO 20022 allows five decimals, and
  * banks write signs, so that an inexact amount is kept as its text.
  */
-export function readStatedAmount(node: XmlNode | undefined): Amount | undefined {
+export function readInformativeAmount(node: XmlNode | undefined): Amount | undefined {
   const currency = node && readCurrency(node)
   const written = nodeToken(node)
   if (currency === undefined || written === undefined) return undefined
   const found = exactAmount(currency, written)
   return typeof found === 'string' ? { currency, minor: null, text: written.slice(0, decimalChars) } : found
 }
-export const statedAmount = (node: XmlNode | undefined, name: string): Amount | undefined =>
-  readStatedAmount(onlyChild(node, name))
-
-export const amount = (node: XmlNode | undefined, name: string): Amount | undefined => {
-  const found = onlyChild(node, name)
-  return found && readAmount(found)
-}
+export const childInformativeAmount = (node: XmlNode | undefined, name: string): Amount | undefined =>
+  readInformativeAmount(onlyChild(node, name))
 
 /** Reads a decimal without currency as text: control sums and totals. */
 export function decimalText(node: XmlNode | undefined, name: string): string | undefined {
@@ -153,7 +149,7 @@ export function decimalText(node: XmlNode | undefined, name: string): string | u
   return written
 }
 
-export function number(node: XmlNode | undefined, name: string): number | undefined {
+export function childNumber(node: XmlNode | undefined, name: string): number | undefined {
   const found = onlyChild(node, name)
   const written = nodeToken(found)
   if (found && written !== undefined && !/^\d{1,15}$/.test(written)) refuseAt(found, `${name} is not a number`)
@@ -161,12 +157,12 @@ export function number(node: XmlNode | undefined, name: string): number | undefi
 }
 
 /** Reads an informative count; undefined if it is not a number. */
-export function statedNumber(node: XmlNode | undefined, name: string): number | undefined {
-  const written = token(node, name) ?? ''
+export function childInformativeNumber(node: XmlNode | undefined, name: string): number | undefined {
+  const written = childToken(node, name) ?? ''
   return /^\d{1,15}$/.test(written) ? Number(written) : undefined
 }
 
-export function flag(node: XmlNode | undefined, name: string): boolean | undefined {
+export function childFlag(node: XmlNode | undefined, name: string): boolean | undefined {
   const found = onlyChild(node, name)
   const written = nodeToken(found)
   if (found === undefined || written === undefined) return undefined
@@ -205,11 +201,12 @@ export function readTime(node: XmlNode | undefined): string | undefined {
     refuseAt(node, `${node.name} is not a date: ${written.slice(0, shownChars)}`)
   return written.includes('T') ? written : written.slice(0, 10)
 }
-export const time = (node: XmlNode | undefined, name: string): string | undefined => readTime(onlyChild(node, name))
+export const childTime = (node: XmlNode | undefined, name: string): string | undefined =>
+  readTime(onlyChild(node, name))
 
 /** Reads DateAndDateTime2Choice. */
 export function readDate(node: XmlNode | undefined): string | undefined {
-  return time(node, 'Dt') ?? time(node, 'DtTm')
+  return childTime(node, 'Dt') ?? childTime(node, 'DtTm')
 }
 
 // Messages that are read as one value: each payment when its element ends, the rest at the end of the message.
@@ -222,7 +219,7 @@ type MessageReader<Item, Value> = {
   readonly value: (message: XmlNode, itemsOf: (node: XmlNode) => readonly Item[], name: MessageName) => Value
 }
 
-export async function readWhole<Item, Value>(
+export async function readWholeMessage<Item, Value>(
   source: MessageSource,
   { kinds, item, value }: MessageReader<Item, Value>,
   limits?: Partial<MessageLimits>,

@@ -19,16 +19,16 @@ import {
   readCode,
   readDate,
   decimalText,
-  flag,
+  childFlag,
   compact,
   requireChild,
   requireToken,
-  number,
+  childNumber,
   onlyChild,
-  readWhole,
-  time,
+  readWholeMessage,
+  childTime,
   readTime,
-  token,
+  childToken,
 } from './nodes.ts'
 import { readAccount, readAgent, readParty, readReason, readRemittance } from './values.ts'
 import { amountText, type Minor } from '../../kernel/index.ts'
@@ -46,12 +46,12 @@ function readTransfer(node: XmlNode): Transfer {
   const requested = onlyChild(node, 'OrgnlReqdExctnDt')
   return compact<Transfer>({
     cancellationId: requireToken(node, 'CxlId'),
-    instructionId: token(node, 'OrgnlInstrId'),
+    instructionId: childToken(node, 'OrgnlInstrId'),
     endToEndId: requireToken(node, 'OrgnlEndToEndId'),
-    transactionId: token(node, 'OrgnlTxId'),
-    uetr: token(node, 'OrgnlUETR'),
+    transactionId: childToken(node, 'OrgnlTxId'),
+    uetr: childToken(node, 'OrgnlUETR'),
     money: readMoney(onlyChild(node, 'OrgnlInstdAmt') ?? requireChild(node, 'OrgnlIntrBkSttlmAmt')),
-    executionDate: requested ? readDate(requested) : time(node, 'OrgnlIntrBkSttlmDt'),
+    executionDate: requested ? readDate(requested) : childTime(node, 'OrgnlIntrBkSttlmDt'),
     reason: reason?.code ?? refuseAt(node, 'TxInf has no code in CxlRsnInf'),
     text: text === '' ? undefined : text,
   })
@@ -72,7 +72,7 @@ type RecallItem = {
  */
 function findOriginal(underlying: XmlNode, batch: XmlNode | undefined, items: readonly RecallItem[]): XmlNode {
   const groups = items.flatMap(({ group }) => group ?? [])
-  if (new Set(groups.map((group) => token(group, 'OrgnlMsgId'))).size > 1)
+  if (new Set(groups.map((group) => childToken(group, 'OrgnlMsgId'))).size > 1)
     refuseAt(underlying, 'the payments belong to more than one message')
   return onlyChild(batch, 'OrgnlGrpInf') ?? onlyChild(underlying, 'OrgnlGrpInfAndCxl') ?? groups[0] ?? underlying
 }
@@ -91,20 +91,20 @@ function readRecallMessage(
   return compact<Recall>({
     kind,
     messageId: requireToken(assignment, 'Id'),
-    createdAt: new Date(time(assignment, 'CreDtTm') ?? refuseAt(assignment, 'Assgnmt has no CreDtTm')),
+    createdAt: new Date(childTime(assignment, 'CreDtTm') ?? refuseAt(assignment, 'Assgnmt has no CreDtTm')),
     assigner: readParty(requireChild(assignment, 'Assgnr')) ?? {},
     assignee: readAgent(descendant(assignment, 'Assgne', 'Agt')) ?? {},
     caseId: requireToken(requireChild(message, 'Case'), 'Id'),
     originator: items[0]?.originator,
     originalMessageId: requireToken(original, 'OrgnlMsgId'),
     originalMessageName: requireToken(original, 'OrgnlMsgNmId'),
-    originalBatchId: realId(token(batch, 'OrgnlPmtInfId')),
+    originalBatchId: realId(childToken(batch, 'OrgnlPmtInfId')),
     transfers: items.map(({ transfer }) => transfer),
   })
 }
 
 export function readRecall(source: MessageSource): Promise<Recall> {
-  return readWhole<RecallItem, Recall>(source, {
+  return readWholeMessage<RecallItem, Recall>(source, {
     kinds: ['camt.055', 'camt.056'],
     item: (node) =>
       node.name === 'TxInf'
@@ -121,12 +121,12 @@ const readReasons = (node: XmlNode | undefined): readonly Reason[] =>
 const readAnswer = (node: XmlNode): Answer =>
   compact<Answer>({
     originalBatchId: undefined,
-    statusId: token(node, 'CxlStsId'),
-    cancellationId: token(onlyChild(node, 'RslvdCase'), 'Id'),
-    instructionId: token(node, 'OrgnlInstrId'),
-    endToEndId: token(node, 'OrgnlEndToEndId'),
-    uetr: token(node, 'OrgnlUETR') ?? token(node, 'UETR'),
-    status: token(node, 'TxCxlSts'),
+    statusId: childToken(node, 'CxlStsId'),
+    cancellationId: childToken(onlyChild(node, 'RslvdCase'), 'Id'),
+    instructionId: childToken(node, 'OrgnlInstrId'),
+    endToEndId: childToken(node, 'OrgnlEndToEndId'),
+    uetr: childToken(node, 'OrgnlUETR') ?? childToken(node, 'UETR'),
+    status: childToken(node, 'TxCxlSts'),
     reasons: readReasons(node),
   })
 
@@ -137,8 +137,8 @@ function readBatchAnswers(node: XmlNode, answers: readonly Answer[]): readonly A
   return [
     compact<Answer>({
       originalBatchId,
-      cancellationId: token(node, 'OrgnlPmtInfCxlId'),
-      status: token(node, 'PmtInfCxlSts'),
+      cancellationId: childToken(node, 'OrgnlPmtInfCxlId'),
+      status: childToken(node, 'PmtInfCxlSts'),
       reasons: readReasons(node),
     } as Answer),
   ]
@@ -151,12 +151,12 @@ function readRecallAnswerMessage(message: XmlNode, itemsOf: (node: XmlNode) => r
   const group = groups[0]
   return compact<RecallAnswer>({
     messageId: requireToken(assignment, 'Id'),
-    createdAt: time(assignment, 'CreDtTm') ?? refuseAt(assignment, 'Assgnmt has no CreDtTm'),
-    caseId: token(onlyChild(message, 'RslvdCase'), 'Id'),
-    confirmation: token(onlyChild(message, 'Sts'), 'Conf'),
-    originalMessageId: realId(token(group, 'OrgnlMsgId')),
-    originalMessageName: realId(token(group, 'OrgnlMsgNmId')),
-    groupStatus: token(group, 'GrpCxlSts'),
+    createdAt: childTime(assignment, 'CreDtTm') ?? refuseAt(assignment, 'Assgnmt has no CreDtTm'),
+    caseId: childToken(onlyChild(message, 'RslvdCase'), 'Id'),
+    confirmation: childToken(onlyChild(message, 'Sts'), 'Conf'),
+    originalMessageId: realId(childToken(group, 'OrgnlMsgId')),
+    originalMessageName: realId(childToken(group, 'OrgnlMsgNmId')),
+    groupStatus: childToken(group, 'GrpCxlSts'),
     reasons: readReasons(group),
     transfers: details.flatMap((node) => [
       ...childrenNamed(node, 'OrgnlPmtInfAndSts').flatMap((batch) => readBatchAnswers(batch, itemsOf(batch))),
@@ -167,7 +167,7 @@ function readRecallAnswerMessage(message: XmlNode, itemsOf: (node: XmlNode) => r
 
 /** Reads versions 03 to 09, and later ones with the same elements. */
 export function readRecallAnswer(source: MessageSource, limits?: Partial<MessageLimits>): Promise<RecallAnswer> {
-  return readWhole<Answer, RecallAnswer>(
+  return readWholeMessage<Answer, RecallAnswer>(
     source,
     {
       kinds: ['camt.029'],
@@ -207,9 +207,9 @@ function readCreditTransfer(node: XmlNode): CreditTransfer {
   const id = requireChild(node, 'PmtId')
   const account = requireChild(node, 'CdtrAcct')
   return compact<CreditTransfer>({
-    instructionId: token(id, 'InstrId'),
+    instructionId: childToken(id, 'InstrId'),
     endToEndId: requireToken(id, 'EndToEndId'),
-    uetr: token(id, 'UETR'),
+    uetr: childToken(id, 'UETR'),
     money: readMoney(requireChild(requireChild(node, 'Amt'), 'InstdAmt')),
     ultimateDebtor: readParty(onlyChild(node, 'UltmtDbtr')),
     creditorAgent: readAgent(onlyChild(node, 'CdtrAgt')),
@@ -238,18 +238,18 @@ function readPaymentBatch(node: XmlNode, transfers: readonly CreditTransfer[]): 
   checkSums(node, transfers)
   return compact<PaymentBatch>({
     id: requireToken(node, 'PmtInfId'),
-    batchBooking: flag(node, 'BtchBookg'),
+    batchBooking: childFlag(node, 'BtchBookg'),
     serviceLevel: listedCode(type, 'SvcLvl'),
     localInstrument: listedCode(type, 'LclInstrm'),
     categoryPurpose: listedCode(type, 'CtgyPurp'),
     executionDate: readExecutionDate(node),
     debtor: readParty(requireChild(node, 'Dbtr')) ?? {},
     debtorAccount: readAccount(account) ?? refuseAt(account, 'DbtrAcct has no Id'),
-    debtorCurrency: token(account, 'Ccy'),
+    debtorCurrency: childToken(account, 'Ccy'),
     debtorAgent: readAgent(requireChild(node, 'DbtrAgt')) ?? {},
-    debtorAgentInstruction: token(node, 'InstrForDbtrAgt'),
+    debtorAgentInstruction: childToken(node, 'InstrForDbtrAgt'),
     ultimateDebtor: readParty(onlyChild(node, 'UltmtDbtr')),
-    chargeBearer: token(node, 'ChrgBr'),
+    chargeBearer: childToken(node, 'ChrgBr'),
     transfers,
   })
 }
@@ -263,7 +263,7 @@ const normaliseDecimal = (decimal: string): string =>
 
 /** Checks NbOfTxs and CtrlSum if they are present. */
 function checkSums(node: XmlNode, transfers: readonly CreditTransfer[]): void {
-  const [count, sum] = [number(node, 'NbOfTxs'), decimalText(node, 'CtrlSum')]
+  const [count, sum] = [childNumber(node, 'NbOfTxs'), decimalText(node, 'CtrlSum')]
   if (count !== undefined && count !== transfers.length)
     refuseAt(node, `NbOfTxs is ${count}, and there are ${transfers.length}`)
   const total = amountText(
@@ -275,7 +275,7 @@ function checkSums(node: XmlNode, transfers: readonly CreditTransfer[]): void {
 }
 
 export function readPain001(source: MessageSource, limits?: Partial<MessageLimits>): Promise<CreditTransferInitiation> {
-  return readWhole<CreditTransfer, CreditTransferInitiation>(
+  return readWholeMessage<CreditTransfer, CreditTransferInitiation>(
     source,
     {
       kinds: ['pain.001'],
@@ -290,7 +290,7 @@ export function readPain001(source: MessageSource, limits?: Partial<MessageLimit
         )
         return {
           messageId: requireToken(head, 'MsgId'),
-          createdAt: new Date(time(head, 'CreDtTm') ?? refuseAt(head, 'GrpHdr has no CreDtTm')),
+          createdAt: new Date(childTime(head, 'CreDtTm') ?? refuseAt(head, 'GrpHdr has no CreDtTm')),
           initiator: readParty(requireChild(head, 'InitgPty')) ?? {},
           batches,
         }

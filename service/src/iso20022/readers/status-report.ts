@@ -9,40 +9,40 @@ import {
   requireChild,
   requireToken,
   onlyChild,
-  readWhole,
-  statedAmount,
-  statedNumber,
-  time,
-  token,
+  readWholeMessage,
+  childInformativeAmount,
+  childInformativeNumber,
+  childTime,
+  childToken,
 } from './nodes.ts'
 import { readReason } from './values.ts'
 
 /** Reads the amount of the original payment. Some banks only state the interbank amount. */
 const originalAmount = (node: XmlNode | undefined): TransferStatus['money'] =>
-  statedAmount(onlyChild(node, 'Amt'), 'InstdAmt') ??
-  statedAmount(descendant(node, 'Amt', 'EqvtAmt'), 'Amt') ??
-  statedAmount(node, 'IntrBkSttlmAmt')
+  childInformativeAmount(onlyChild(node, 'Amt'), 'InstdAmt') ??
+  childInformativeAmount(descendant(node, 'Amt', 'EqvtAmt'), 'Amt') ??
+  childInformativeAmount(node, 'IntrBkSttlmAmt')
 
 const readTransferStatus = (node: XmlNode): TransferStatus =>
   compact<TransferStatus>({
-    statusId: token(node, 'StsId'),
-    instructionId: token(node, 'OrgnlInstrId'),
-    endToEndId: token(node, 'OrgnlEndToEndId'),
-    uetr: token(node, 'OrgnlUETR'),
-    status: token(node, 'TxSts'),
+    statusId: childToken(node, 'StsId'),
+    instructionId: childToken(node, 'OrgnlInstrId'),
+    endToEndId: childToken(node, 'OrgnlEndToEndId'),
+    uetr: childToken(node, 'OrgnlUETR'),
+    status: childToken(node, 'TxSts'),
     reasons: childrenNamed(node, 'StsRsnInf').map(readReason),
-    acceptedAt: time(node, 'AccptncDtTm'),
-    bankReference: token(node, 'AcctSvcrRef'),
-    clearingReference: token(node, 'ClrSysRef'),
+    acceptedAt: childTime(node, 'AccptncDtTm'),
+    bankReference: childToken(node, 'AcctSvcrRef'),
+    clearingReference: childToken(node, 'ClrSysRef'),
     money: originalAmount(onlyChild(node, 'OrgnlTxRef')),
   })
 
 const readBatchStatus = (node: XmlNode, transfers: readonly TransferStatus[]): BatchStatus =>
   compact<BatchStatus>({
     batchId: requireToken(node, 'OrgnlPmtInfId'),
-    originalCount: statedNumber(node, 'OrgnlNbOfTxs'),
-    originalSum: token(node, 'OrgnlCtrlSum'),
-    status: token(node, 'PmtInfSts'),
+    originalCount: childInformativeNumber(node, 'OrgnlNbOfTxs'),
+    originalSum: childToken(node, 'OrgnlCtrlSum'),
+    status: childToken(node, 'PmtInfSts'),
     reasons: childrenNamed(node, 'StsRsnInf').map(readReason),
     transfers,
   })
@@ -52,12 +52,12 @@ function readReport(message: XmlNode, itemsOf: (node: XmlNode) => readonly Trans
   const original = requireChild(message, 'OrgnlGrpInfAndSts')
   return compact<StatusReport>({
     messageId: requireToken(head, 'MsgId'),
-    createdAt: time(head, 'CreDtTm') ?? refuseAt(head, 'GrpHdr has no CreDtTm'),
+    createdAt: childTime(head, 'CreDtTm') ?? refuseAt(head, 'GrpHdr has no CreDtTm'),
     originalMessageId: requireToken(original, 'OrgnlMsgId'),
     originalMessageName: requireToken(original, 'OrgnlMsgNmId'),
-    originalCount: statedNumber(original, 'OrgnlNbOfTxs'),
-    originalSum: token(original, 'OrgnlCtrlSum'),
-    groupStatus: token(original, 'GrpSts'),
+    originalCount: childInformativeNumber(original, 'OrgnlNbOfTxs'),
+    originalSum: childToken(original, 'OrgnlCtrlSum'),
+    groupStatus: childToken(original, 'GrpSts'),
     reasons: childrenNamed(original, 'StsRsnInf').map(readReason),
     batches: childrenNamed(message, 'OrgnlPmtInfAndSts').map((node) => readBatchStatus(node, itemsOf(node))),
   })
@@ -67,5 +67,9 @@ function readReport(message: XmlNode, itemsOf: (node: XmlNode) => readonly Trans
 export function readStatusReport(source: MessageSource, limits?: Partial<MessageLimits>): Promise<StatusReport> {
   const item = (node: XmlNode) =>
     node.name === 'TxInfAndSts' && node.parent?.name === 'OrgnlPmtInfAndSts' ? readTransferStatus(node) : undefined
-  return readWhole<TransferStatus, StatusReport>(source, { kinds: ['pain.002'], item, value: readReport }, limits)
+  return readWholeMessage<TransferStatus, StatusReport>(
+    source,
+    { kinds: ['pain.002'], item, value: readReport },
+    limits,
+  )
 }

@@ -17,11 +17,11 @@ import {
   readCode,
   compact,
   onlyChild,
-  statedAmount,
-  text,
-  texts,
-  time,
-  token,
+  childInformativeAmount,
+  childText,
+  childTexts,
+  childTime,
+  childToken,
 } from './nodes.ts'
 
 const undefinedIfEmpty = <T>(values: readonly T[]): readonly T[] | undefined =>
@@ -30,34 +30,38 @@ const undefinedIfEmpty = <T>(values: readonly T[]): readonly T[] | undefined =>
 function readAddress(node: XmlNode | undefined): PostalAddress | undefined {
   if (node === undefined) return undefined
   return compactOrUndefined<PostalAddress>({
-    department: text(node, 'Dept'),
-    subDepartment: text(node, 'SubDept'),
-    street: text(node, 'StrtNm'),
-    buildingNumber: text(node, 'BldgNb'),
-    buildingName: text(node, 'BldgNm'),
-    floor: text(node, 'Flr'),
-    postBox: text(node, 'PstBx'),
-    roomNumber: text(node, 'Room'),
-    postCode: text(node, 'PstCd'),
-    town: text(node, 'TwnNm'),
-    townLocation: text(node, 'TwnLctnNm'),
-    district: text(node, 'DstrctNm'),
-    countrySubdivision: text(node, 'CtrySubDvsn'),
-    country: token(node, 'Ctry'),
-    lines: undefinedIfEmpty(texts(node, 'AdrLine')),
+    department: childText(node, 'Dept'),
+    subDepartment: childText(node, 'SubDept'),
+    street: childText(node, 'StrtNm'),
+    buildingNumber: childText(node, 'BldgNb'),
+    buildingName: childText(node, 'BldgNm'),
+    floor: childText(node, 'Flr'),
+    postBox: childText(node, 'PstBx'),
+    roomNumber: childText(node, 'Room'),
+    postCode: childText(node, 'PstCd'),
+    town: childText(node, 'TwnNm'),
+    townLocation: childText(node, 'TwnLctnNm'),
+    district: childText(node, 'DstrctNm'),
+    countrySubdivision: childText(node, 'CtrySubDvsn'),
+    country: childToken(node, 'Ctry'),
+    lines: undefinedIfEmpty(childTexts(node, 'AdrLine')),
   })
 }
 
 function readOtherId(node: XmlNode): OtherId | undefined {
-  const id = token(node, 'Id')
+  const id = childToken(node, 'Id')
   if (id === undefined) return undefined
-  return compact<OtherId>({ id, scheme: readCode(onlyChild(node, 'SchmeNm')), issuer: text(node, 'Issr') })
+  return compact<OtherId>({ id, scheme: readCode(onlyChild(node, 'SchmeNm')), issuer: childText(node, 'Issr') })
 }
 
 function readBirth(node: XmlNode | undefined): NonNullable<Party['id']>['birth'] {
-  const [date, city, country] = [time(node, 'BirthDt'), text(node, 'CityOfBirth'), token(node, 'CtryOfBirth')]
+  const [date, city, country] = [
+    childTime(node, 'BirthDt'),
+    childText(node, 'CityOfBirth'),
+    childToken(node, 'CtryOfBirth'),
+  ]
   if (date === undefined || city === undefined || country === undefined) return undefined
-  return compact({ date, province: text(node, 'PrvcOfBirth'), city, country })
+  return compact({ date, province: childText(node, 'PrvcOfBirth'), city, country })
 }
 
 function readPartyId(node: XmlNode | undefined): Party['id'] {
@@ -65,8 +69,8 @@ function readPartyId(node: XmlNode | undefined): Party['id'] {
   const of = organisation ?? person
   if (of === undefined) return undefined
   const fields = compactOrUndefined<Omit<NonNullable<Party['id']>, 'kind'>>({
-    bic: token(of, 'AnyBIC') ?? token(of, 'BICOrBEI'),
-    lei: token(of, 'LEI'),
+    bic: childToken(of, 'AnyBIC') ?? childToken(of, 'BICOrBEI'),
+    lei: childToken(of, 'LEI'),
     birth: readBirth(onlyChild(of, 'DtAndPlcOfBirth')),
     others: undefinedIfEmpty(childrenNamed(of, 'Othr').flatMap((other) => readOtherId(other) ?? [])),
   })
@@ -88,10 +92,10 @@ export function readParty(node: XmlNode | undefined): Party | undefined {
   const party = onlyChild(node, 'Pty') ?? node
   if (party === undefined || party.children.length === 0) return undefined
   return compactOrUndefined<Party>({
-    name: text(party, 'Nm'),
+    name: childText(party, 'Nm'),
     address: readAddress(onlyChild(party, 'PstlAdr')),
     id: readPartyId(onlyChild(party, 'Id')),
-    residence: token(party, 'CtryOfRes'),
+    residence: childToken(party, 'CtryOfRes'),
   })
 }
 
@@ -101,21 +105,21 @@ export function readAgent(node: XmlNode | undefined): Agent | undefined {
   const member = onlyChild(bank, 'ClrSysMmbId')
   const other = onlyChild(bank, 'Othr')
   return compactOrUndefined<Agent>({
-    bic: token(bank, 'BICFI') ?? token(bank, 'BIC'),
-    lei: token(bank, 'LEI'),
-    name: text(bank, 'Nm'),
+    bic: childToken(bank, 'BICFI') ?? childToken(bank, 'BIC'),
+    lei: childToken(bank, 'LEI'),
+    name: childText(bank, 'Nm'),
     address: readAddress(onlyChild(bank, 'PstlAdr')),
     clearingSystem: readCode(onlyChild(member, 'ClrSysId')),
-    clearingId: token(member, 'MmbId'),
+    clearingId: childToken(member, 'MmbId'),
     otherId: other && readOtherId(other),
-    branchId: token(descendant(node, 'BrnchId'), 'Id'),
+    branchId: childToken(descendant(node, 'BrnchId'), 'Id'),
   })
 }
 
 /** Reads CashAccount. Some banks write an IBAN in groups of four. */
 export function readAccount(node: XmlNode | undefined): AccountId | undefined {
   const id = onlyChild(node, 'Id')
-  const iban = token(id, 'IBAN')?.replaceAll(' ', '')
+  const iban = childToken(id, 'IBAN')?.replaceAll(' ', '')
   if (iban !== undefined) return { iban }
   const other = onlyChild(id, 'Othr')
   const found = other && readOtherId(other)
@@ -130,25 +134,25 @@ function readStructured(node: XmlNode): StructuredRemittance | undefined {
   const documents = childrenNamed(node, 'RfrdDocInf').map((document) =>
     compact<NonNullable<StructuredRemittance['documents']>[number]>({
       type: readCode(descendant(document, 'Tp', 'CdOrPrtry')),
-      number: token(document, 'Nb'),
-      date: time(document, 'RltdDt'),
+      number: childToken(document, 'Nb'),
+      date: childTime(document, 'RltdDt'),
     }),
   )
   return compactOrUndefined<StructuredRemittance>({
-    creditorReference: token(reference, 'Ref'),
+    creditorReference: childToken(reference, 'Ref'),
     referenceType: readCode(descendant(reference, 'Tp', 'CdOrPrtry')),
-    referenceIssuer: token(onlyChild(reference, 'Tp'), 'Issr'),
+    referenceIssuer: childToken(onlyChild(reference, 'Tp'), 'Issr'),
     documents: undefinedIfEmpty(documents),
-    due: statedAmount(amounts, 'DuePyblAmt'),
-    remitted: statedAmount(amounts, 'RmtdAmt'),
-    additional: undefinedIfEmpty(texts(node, 'AddtlRmtInf')),
+    due: childInformativeAmount(amounts, 'DuePyblAmt'),
+    remitted: childInformativeAmount(amounts, 'RmtdAmt'),
+    additional: undefinedIfEmpty(childTexts(node, 'AddtlRmtInf')),
   })
 }
 
 export function readRemittance(node: XmlNode | undefined): Remittance | undefined {
   if (node === undefined) return undefined
   return compactOrUndefined<Remittance>({
-    unstructured: undefinedIfEmpty(texts(node, 'Ustrd')),
+    unstructured: undefinedIfEmpty(childTexts(node, 'Ustrd')),
     structured: undefinedIfEmpty(childrenNamed(node, 'Strd').flatMap((block) => readStructured(block) ?? [])),
   })
 }
@@ -159,7 +163,7 @@ export function readReason(node: XmlNode): Reason {
   return compact<Reason>({
     code: code && 'code' in code ? code.code : undefined,
     proprietary: code && 'proprietary' in code ? code.proprietary : undefined,
-    texts: texts(node, 'AddtlInf'),
+    texts: childTexts(node, 'AddtlInf'),
     originator: readParty(onlyChild(node, 'Orgtr')),
   })
 }

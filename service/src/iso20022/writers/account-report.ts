@@ -13,7 +13,7 @@ import type {
   StatementHead,
   TransactionCodes,
 } from '../model.ts'
-import { declaration, element, optional, wrapElement, xmlText } from '../xml/text.ts'
+import { declaration, element, optionalElement, wrapElement, xmlText } from '../xml/text.ts'
 import {
   accountContent,
   accountXml,
@@ -40,7 +40,7 @@ const headXml = (head: ReportHead): string =>
       element('CreDtTm', head.createdAt) +
       partyXml('MsgRcpt', head.recipient) +
       pageXml('MsgPgntn', head.page) +
-      optional('AddtlInf', head.information),
+      optionalElement('AddtlInf', head.information),
   )
 
 const balanceXml = (balance: Balance): string =>
@@ -61,9 +61,9 @@ function totalsXml(totals: EntryTotals | undefined): string {
   const netXml = net === undefined ? '' : element('TtlNetNtry', element('Amt', net) + directionXml(netIsCredit ?? true))
   return wrapElement(
     'TxsSummry',
-    wrapElement('TtlNtries', numberXml('NbOfNtries', count) + optional('Sum', sum) + netXml) +
-      wrapElement('TtlCdtNtries', numberXml('NbOfNtries', creditCount) + optional('Sum', creditSum)) +
-      wrapElement('TtlDbtNtries', numberXml('NbOfNtries', debitCount) + optional('Sum', debitSum)),
+    wrapElement('TtlNtries', numberXml('NbOfNtries', count) + optionalElement('Sum', sum) + netXml) +
+      wrapElement('TtlCdtNtries', numberXml('NbOfNtries', creditCount) + optionalElement('Sum', creditSum)) +
+      wrapElement('TtlDbtNtries', numberXml('NbOfNtries', debitCount) + optionalElement('Sum', debitSum)),
   )
 }
 
@@ -72,16 +72,16 @@ function statementXml(statement: StatementHead, kind: ReportKind): string {
   return (
     element('Id', xmlText(statement.id)) +
     pageXml(reportElements[kind].page, statement.page) +
-    optional('ElctrncSeqNb', statement.electronicSequence) +
-    optional('LglSeqNb', statement.legalSequence) +
-    optional('CreDtTm', statement.createdAt) +
-    wrapElement('FrToDt', optional('FrDtTm', statement.from) + optional('ToDtTm', statement.to)) +
-    optional('CpyDplctInd', statement.copy) +
+    optionalElement('ElctrncSeqNb', statement.electronicSequence) +
+    optionalElement('LglSeqNb', statement.legalSequence) +
+    optionalElement('CreDtTm', statement.createdAt) +
+    wrapElement('FrToDt', optionalElement('FrDtTm', statement.from) + optionalElement('ToDtTm', statement.to)) +
+    optionalElement('CpyDplctInd', statement.copy) +
     element(
       'Acct',
       accountContent(account.id) +
-        optional('Ccy', account.currency) +
-        optional('Nm', account.name) +
+        optionalElement('Ccy', account.currency) +
+        optionalElement('Nm', account.name) +
         partyXml('Ownr', account.owner) +
         agentXml('Svcr', account.servicer),
     ) +
@@ -92,10 +92,10 @@ function statementXml(statement: StatementHead, kind: ReportKind): string {
 
 function codesContent(codes: TransactionCodes): string {
   const { domain, family, subFamily, proprietary, proprietaryIssuer } = codes
-  const familyXml = wrapElement('Fmly', optional('Cd', family) + optional('SubFmlyCd', subFamily))
+  const familyXml = wrapElement('Fmly', optionalElement('Cd', family) + optionalElement('SubFmlyCd', subFamily))
   return (
-    wrapElement('Domn', optional('Cd', domain) + familyXml) +
-    wrapElement('Prtry', optional('Cd', proprietary) + optional('Issr', proprietaryIssuer))
+    wrapElement('Domn', optionalElement('Cd', domain) + familyXml) +
+    wrapElement('Prtry', optionalElement('Cd', proprietary) + optionalElement('Issr', proprietaryIssuer))
   )
 }
 
@@ -108,7 +108,7 @@ const chargeXml = ({ amount, isCredit, isIncluded, type, bearer }: Charge): stri
       (type && 'proprietary' in type
         ? element('Tp', element('Prtry', element('Id', xmlText(type.proprietary))))
         : codeXml('Tp', type)) +
-      optional('Br', bearer),
+      optionalElement('Br', bearer),
   )
 
 const chargesXml = ({ charges, chargesTotal }: Pick<EntryDetail, 'charges' | 'chargesTotal'>): string =>
@@ -121,10 +121,10 @@ function exchangedXml(name: string, exchanged: ExchangedAmount | undefined): str
     exchange &&
     element(
       'CcyXchg',
-      optional('SrcCcy', exchange.sourceCurrency) +
-        optional('TrgtCcy', exchange.targetCurrency) +
-        optional('UnitCcy', exchange.unitCurrency) +
-        optional('XchgRate', exchange.rate),
+      optionalElement('SrcCcy', exchange.sourceCurrency) +
+        optionalElement('TrgtCcy', exchange.targetCurrency) +
+        optionalElement('UnitCcy', exchange.unitCurrency) +
+        optionalElement('XchgRate', exchange.rate),
     )
   return element(name, amountXml('Amt', amount) + (exchangeXml ?? ''))
 }
@@ -142,22 +142,22 @@ const amountsXml = (amounts: EntryDetail['amounts']): string =>
 const referencesXml = (refs: EntryDetail['references']): string =>
   wrapElement(
     'Refs',
-    optional('MsgId', refs.messageId) +
-      optional('AcctSvcrRef', refs.bankReference) +
-      optional('PmtInfId', refs.batchId) +
-      optional('InstrId', refs.instructionId) +
-      optional('EndToEndId', refs.endToEndId) +
-      optional('UETR', refs.uetr) +
-      optional('TxId', refs.transactionId) +
-      optional('MndtId', refs.mandateId) +
-      optional('ChqNb', refs.chequeNumber) +
-      optional('ClrSysRef', refs.clearingReference) +
-      optional('AcctOwnrTxId', refs.accountOwnerId) +
-      optional('AcctSvcrTxId', refs.servicerTransactionId) +
-      optional('MktInfrstrctrTxId', refs.marketId) +
-      optional('PrcgId', refs.processingId) +
+    optionalElement('MsgId', refs.messageId) +
+      optionalElement('AcctSvcrRef', refs.bankReference) +
+      optionalElement('PmtInfId', refs.batchId) +
+      optionalElement('InstrId', refs.instructionId) +
+      optionalElement('EndToEndId', refs.endToEndId) +
+      optionalElement('UETR', refs.uetr) +
+      optionalElement('TxId', refs.transactionId) +
+      optionalElement('MndtId', refs.mandateId) +
+      optionalElement('ChqNb', refs.chequeNumber) +
+      optionalElement('ClrSysRef', refs.clearingReference) +
+      optionalElement('AcctOwnrTxId', refs.accountOwnerId) +
+      optionalElement('AcctSvcrTxId', refs.servicerTransactionId) +
+      optionalElement('MktInfrstrctrTxId', refs.marketId) +
+      optionalElement('PrcgId', refs.processingId) +
       (refs.others ?? [])
-        .map(({ type, reference }) => element('Prtry', optional('Tp', type) + optional('Ref', reference)))
+        .map(({ type, reference }) => element('Prtry', optionalElement('Tp', type) + optionalElement('Ref', reference)))
         .join(''),
   )
 
@@ -185,10 +185,10 @@ const detailXml = (detail: EntryDetail): string =>
       remittanceXml(detail.remittance) +
       wrapElement(
         'RltdDts',
-        optional('AccptncDtTm', detail.acceptedAt) + optional('IntrBkSttlmDt', detail.settlementDate),
+        optionalElement('AccptncDtTm', detail.acceptedAt) + optionalElement('IntrBkSttlmDt', detail.settlementDate),
       ) +
       (detail.returned ? reasonXml('RtrInf', detail.returned) : '') +
-      optional('AddtlTxInf', detail.information),
+      optionalElement('AddtlTxInf', detail.information),
   )
 
 /** Writes the batches and payments. Each batch has its own NtryDtls; the payments are in the last one. */
@@ -196,8 +196,8 @@ function detailsXml({ batches, details }: BankEntry): string {
   const batchXml = batches.map((batch) =>
     element(
       'Btch',
-      optional('MsgId', batch.messageId) +
-        optional('PmtInfId', batch.batchId) +
+      optionalElement('MsgId', batch.messageId) +
+        optionalElement('PmtInfId', batch.batchId) +
         numberXml('NbOfTxs', batch.count) +
         amountXml('TtlAmt', batch.sum) +
         directionXml(batch.isCredit),
@@ -210,23 +210,23 @@ function detailsXml({ batches, details }: BankEntry): string {
 const entryXml = (entry: BankEntry): string =>
   element(
     'Ntry',
-    optional('NtryRef', entry.reference) +
+    optionalElement('NtryRef', entry.reference) +
       amountXml('Amt', entry.amount) +
       directionXml(entry.isCredit) +
       (entry.isReversal ? element('RvslInd', 'true') : '') +
-      element('Sts', optional(/^[A-Z]{4}$/.test(entry.status) ? 'Cd' : 'Prtry', entry.status)) +
+      element('Sts', optionalElement(/^[A-Z]{4}$/.test(entry.status) ? 'Cd' : 'Prtry', entry.status)) +
       dateXml('BookgDt', entry.bookingDate) +
       dateXml('ValDt', entry.valueDate) +
-      optional('AcctSvcrRef', entry.bankReference) +
+      optionalElement('AcctSvcrRef', entry.bankReference) +
       element('BkTxCd', codesContent(entry.codes)) +
       wrapElement(
         'AddtlInfInd',
-        optional('MsgNmId', entry.detailsIn?.messageName) + optional('MsgId', entry.detailsIn?.messageId),
+        optionalElement('MsgNmId', entry.detailsIn?.messageName) + optionalElement('MsgId', entry.detailsIn?.messageId),
       ) +
       amountsXml(entry.amounts) +
       chargesXml(entry) +
       detailsXml(entry) +
-      optional('AddtlNtryInf', entry.information),
+      optionalElement('AddtlNtryInf', entry.information),
   )
 
 /** Writes the document in parts, always in version 08. */
@@ -240,7 +240,7 @@ export function* accountReportXml(parts: Iterable<ReportPart>): Generator<string
       yield `<Document xmlns="${messageNamespace(`${kind}.001.08`)}"><${messageElements[kind]}>${headXml(part.head)}`
     } else if (part.kind === 'statement') yield `\n<${statement}>${statementXml(part.statement, kind)}`
     else if (part.kind === 'entry') yield `\n${entryXml(part.entry)}`
-    else yield `${optional(information, part.information)}</${statement}>`
+    else yield `${optionalElement(information, part.information)}</${statement}>`
   }
   yield `\n</${messageElements[kind]}></Document>\n`
 }

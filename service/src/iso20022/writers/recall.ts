@@ -1,7 +1,7 @@
 /** Writes recalls (camt.055, camt.056) and their answers (camt.029). */
 import { messageElements, messageNamespace } from '../messages.ts'
 import type { Agent, Party, Recall, RecallAnswer } from '../model.ts'
-import { declaration, element, optional, wrapElement, xmlText } from '../xml/text.ts'
+import { declaration, element, optionalElement, wrapElement, xmlText } from '../xml/text.ts'
 import { agentContent, amountXml, dateXml, partyContent, reasonXml } from './values.ts'
 
 type Transfer = Recall['transfers'][number]
@@ -40,9 +40,9 @@ const customerTransfer = (recall: Recall, transfer: Transfer): string =>
   element(
     'TxInf',
     element('CxlId', xmlText(transfer.cancellationId)) +
-      optional('OrgnlInstrId', transfer.instructionId) +
+      optionalElement('OrgnlInstrId', transfer.instructionId) +
       element('OrgnlEndToEndId', xmlText(transfer.endToEndId)) +
-      optional('OrgnlUETR', transfer.uetr) +
+      optionalElement('OrgnlUETR', transfer.uetr) +
       amountXml('OrgnlInstdAmt', transfer.money) +
       dateXml('OrgnlReqdExctnDt', transfer.executionDate) +
       recallReasonXml(recall, transfer),
@@ -54,12 +54,12 @@ const bankTransfer = (recall: Recall, transfer: Transfer): string =>
     'TxInf',
     element('CxlId', xmlText(transfer.cancellationId)) +
       element('OrgnlGrpInf', originalGroup(recall)) +
-      optional('OrgnlInstrId', transfer.instructionId) +
+      optionalElement('OrgnlInstrId', transfer.instructionId) +
       element('OrgnlEndToEndId', xmlText(transfer.endToEndId)) +
-      optional('OrgnlTxId', transfer.transactionId) +
-      optional('OrgnlUETR', transfer.uetr) +
+      optionalElement('OrgnlTxId', transfer.transactionId) +
+      optionalElement('OrgnlUETR', transfer.uetr) +
       amountXml('OrgnlIntrBkSttlmAmt', transfer.money) +
-      optional('OrgnlIntrBkSttlmDt', transfer.executionDate) +
+      optionalElement('OrgnlIntrBkSttlmDt', transfer.executionDate) +
       recallReasonXml(recall, transfer),
   )
 
@@ -84,14 +84,14 @@ export function* recallXml(recall: Recall): Generator<string> {
 const answerXml = (answer: Answer): string =>
   element(
     'TxInfAndSts',
-    optional('CxlStsId', answer.statusId) +
+    optionalElement('CxlStsId', answer.statusId) +
       (answer.cancellationId === undefined
         ? ''
         : element('RslvdCase', element('Id', xmlText(answer.cancellationId)) + unnamedCreator)) +
-      optional('OrgnlInstrId', answer.instructionId) +
-      optional('OrgnlEndToEndId', answer.endToEndId) +
-      optional(answer.originalBatchId === undefined ? 'OrgnlUETR' : 'UETR', answer.uetr) +
-      optional('TxCxlSts', answer.status) +
+      optionalElement('OrgnlInstrId', answer.instructionId) +
+      optionalElement('OrgnlEndToEndId', answer.endToEndId) +
+      optionalElement(answer.originalBatchId === undefined ? 'OrgnlUETR' : 'UETR', answer.uetr) +
+      optionalElement('TxCxlSts', answer.status) +
       answer.reasons.map((reason) => reasonXml('CxlStsRsnInf', reason)).join(''),
   )
 const unnamedCreator = element('Cretr', partyChoice({ name: absent }))
@@ -114,7 +114,7 @@ function groupXml(answer: RecallAnswer): string {
     'OrgnlGrpInfAndSts',
     element('OrgnlMsgId', xmlText(originalMessageId ?? absent)) +
       element('OrgnlMsgNmId', xmlText(originalMessageName ?? absent)) +
-      optional('GrpCxlSts', groupStatus) +
+      optionalElement('GrpCxlSts', groupStatus) +
       reasons.map((reason) => reasonXml('CxlStsRsnInf', reason)).join(''),
   )
 }
@@ -126,7 +126,7 @@ export function* recallAnswerXml(answer: RecallAnswer): Generator<string> {
   yield `${declaration}<Document xmlns="${messageNamespace('camt.029.001.09')}"><${message}>`
   yield assignment(answer.messageId, unnamed, unnamed, answer.createdAt)
   if (answer.caseId !== undefined) yield element('RslvdCase', element('Id', xmlText(answer.caseId)) + unnamedCreator)
-  yield element('Sts', optional('Conf', answer.confirmation))
+  yield element('Sts', optionalElement('Conf', answer.confirmation))
   let group = groupXml(answer)
   for (const run of splitByBatch(answer.transfers)) {
     const batchId = run[0]?.originalBatchId

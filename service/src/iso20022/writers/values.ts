@@ -15,7 +15,7 @@ import type {
   Remittance,
   StructuredRemittance,
 } from '../model.ts'
-import { element, optional, shorten, wrapElement, xmlText } from '../xml/text.ts'
+import { element, optionalElement, shorten, wrapElement, xmlText } from '../xml/text.ts'
 
 /** `2009`: pain.001.001.03, without LEI. `2009 lines`: with addresses of a country and two lines, as in SEPA until 14 November 2026. */
 export type Edition = '2009' | '2009 lines' | '2019'
@@ -35,7 +35,7 @@ export const codeXml = (name: string, code: Code | undefined): string =>
 /** Writes DateAndDateTime2Choice: a date, or a date with a time. */
 export const dateXml = (name: string, date: string | undefined): string =>
   date === undefined ? '' : element(name, dateContent(date))
-const dateContent = (date: string): string => optional(date.includes('T') ? 'DtTm' : 'Dt', date)
+const dateContent = (date: string): string => optionalElement(date.includes('T') ? 'DtTm' : 'Dt', date)
 
 export const flagXml = (name: string, flag: boolean | undefined): string =>
   flag === undefined ? '' : element(name, String(flag))
@@ -59,7 +59,7 @@ function linesXml(address: PostalAddress): string {
   const place = joined([postCode, town, townLocation, district, countrySubdivision])
   const written = place === '' ? [joined(where), ...lines] : [joined([...where, ...lines]), place]
   const found = written.filter((line) => line !== '').slice(0, 2)
-  return wrapElement('PstlAdr', optional('Ctry', country) + textsXml('AdrLine', found))
+  return wrapElement('PstlAdr', optionalElement('Ctry', country) + textsXml('AdrLine', found))
 }
 
 /** Writes PostalAddress6, with town and country. Fields without an element go into the two lines of a hybrid address. */
@@ -69,14 +69,14 @@ function oldAddressXml(address: PostalAddress): string {
   const all = [...(others.length === 0 ? [] : [shorten(others.join(' '), addressCharsMax).trim()]), ...lines]
   return wrapElement(
     'PstlAdr',
-    optional('Dept', address.department) +
-      optional('SubDept', address.subDepartment) +
-      optional('StrtNm', address.street) +
-      optional('BldgNb', address.buildingNumber) +
-      optional('PstCd', address.postCode) +
-      optional('TwnNm', address.town) +
-      optional('CtrySubDvsn', address.countrySubdivision) +
-      optional('Ctry', address.country) +
+    optionalElement('Dept', address.department) +
+      optionalElement('SubDept', address.subDepartment) +
+      optionalElement('StrtNm', address.street) +
+      optionalElement('BldgNb', address.buildingNumber) +
+      optionalElement('PstCd', address.postCode) +
+      optionalElement('TwnNm', address.town) +
+      optionalElement('CtrySubDvsn', address.countrySubdivision) +
+      optionalElement('Ctry', address.country) +
       textsXml('AdrLine', all.slice(0, 2)),
   )
 }
@@ -87,26 +87,26 @@ function addressXml(address: PostalAddress | undefined, edition: Edition): strin
   if (edition === '2009') return oldAddressXml(address)
   return wrapElement(
     'PstlAdr',
-    optional('Dept', address.department) +
-      optional('SubDept', address.subDepartment) +
-      optional('StrtNm', address.street) +
-      optional('BldgNb', address.buildingNumber) +
-      optional('BldgNm', address.buildingName) +
-      optional('Flr', address.floor) +
-      optional('PstBx', address.postBox) +
-      optional('Room', address.roomNumber) +
-      optional('PstCd', address.postCode) +
-      optional('TwnNm', address.town) +
-      optional('TwnLctnNm', address.townLocation) +
-      optional('DstrctNm', address.district) +
-      optional('CtrySubDvsn', address.countrySubdivision) +
-      optional('Ctry', address.country) +
+    optionalElement('Dept', address.department) +
+      optionalElement('SubDept', address.subDepartment) +
+      optionalElement('StrtNm', address.street) +
+      optionalElement('BldgNb', address.buildingNumber) +
+      optionalElement('BldgNm', address.buildingName) +
+      optionalElement('Flr', address.floor) +
+      optionalElement('PstBx', address.postBox) +
+      optionalElement('Room', address.roomNumber) +
+      optionalElement('PstCd', address.postCode) +
+      optionalElement('TwnNm', address.town) +
+      optionalElement('TwnLctnNm', address.townLocation) +
+      optionalElement('DstrctNm', address.district) +
+      optionalElement('CtrySubDvsn', address.countrySubdivision) +
+      optionalElement('Ctry', address.country) +
       textsXml('AdrLine', address.lines),
   )
 }
 
 const otherIdContent = ({ id, scheme, issuer }: OtherId): string =>
-  element('Id', xmlText(id)) + codeXml('SchmeNm', scheme) + optional('Issr', issuer)
+  element('Id', xmlText(id)) + codeXml('SchmeNm', scheme) + optionalElement('Issr', issuer)
 
 function partyIdXml(id: Party['id'], edition: Edition): string {
   if (id === undefined) return ''
@@ -115,23 +115,23 @@ function partyIdXml(id: Party['id'], edition: Edition): string {
   const others = isOld && id.lei !== undefined ? [...given, { id: id.lei, scheme: { code: 'LEI' } }] : given
   const born =
     birth &&
-    optional('BirthDt', birth.date) +
-      optional('PrvcOfBirth', birth.province) +
-      optional('CityOfBirth', birth.city) +
-      optional('CtryOfBirth', birth.country)
+    optionalElement('BirthDt', birth.date) +
+      optionalElement('PrvcOfBirth', birth.province) +
+      optionalElement('CityOfBirth', birth.city) +
+      optionalElement('CtryOfBirth', birth.country)
   const identified =
     kind === 'organisation'
-      ? optional(isOld ? 'BICOrBEI' : 'AnyBIC', id.bic) + (isOld ? '' : optional('LEI', id.lei))
+      ? optionalElement(isOld ? 'BICOrBEI' : 'AnyBIC', id.bic) + (isOld ? '' : optionalElement('LEI', id.lei))
       : wrapElement('DtAndPlcOfBirth', born ?? '')
   const content = identified + others.map((other) => element('Othr', otherIdContent(other))).join('')
   return wrapElement('Id', wrapElement(kind === 'organisation' ? 'OrgId' : 'PrvtId', content))
 }
 
 export const partyContent = (party: Party, edition: Edition = '2019'): string =>
-  optional('Nm', party.name) +
+  optionalElement('Nm', party.name) +
   addressXml(party.address, edition) +
   partyIdXml(party.id, edition) +
-  optional('CtryOfRes', party.residence)
+  optionalElement('CtryOfRes', party.residence)
 
 export const partyXml = (name: string, party: Party | undefined, edition: Edition = '2019'): string =>
   party === undefined ? '' : element(name, partyContent(party, edition))
@@ -143,13 +143,16 @@ export const chosenPartyXml = (name: string, party: Party | undefined): string =
 export const agentContent = (agent: Agent, edition: Edition = '2019'): string =>
   element(
     'FinInstnId',
-    optional(isOldEdition(edition) ? 'BIC' : 'BICFI', agent.bic) +
-      wrapElement('ClrSysMmbId', codeXml('ClrSysId', agent.clearingSystem) + optional('MmbId', agent.clearingId)) +
-      (isOldEdition(edition) ? '' : optional('LEI', agent.lei)) +
-      optional('Nm', agent.name) +
+    optionalElement(isOldEdition(edition) ? 'BIC' : 'BICFI', agent.bic) +
+      wrapElement(
+        'ClrSysMmbId',
+        codeXml('ClrSysId', agent.clearingSystem) + optionalElement('MmbId', agent.clearingId),
+      ) +
+      (isOldEdition(edition) ? '' : optionalElement('LEI', agent.lei)) +
+      optionalElement('Nm', agent.name) +
       addressXml(agent.address, edition) +
       (agent.otherId ? element('Othr', otherIdContent(agent.otherId)) : ''),
-  ) + wrapElement('BrnchId', optional('Id', agent.branchId))
+  ) + wrapElement('BrnchId', optionalElement('Id', agent.branchId))
 
 export const agentXml = (name: string, agent: Agent | undefined, edition: Edition = '2019'): string =>
   agent === undefined ? '' : element(name, agentContent(agent, edition))
@@ -169,7 +172,10 @@ export const accountXml = (
 ): string =>
   account === undefined
     ? ''
-    : element(name, accountContent(account) + wrapElement('Tp', optional('Cd', type)) + optional('Ccy', currency))
+    : element(
+        name,
+        accountContent(account) + wrapElement('Tp', optionalElement('Cd', type)) + optionalElement('Ccy', currency),
+      )
 
 function structuredXml(block: StructuredRemittance): string {
   const { creditorReference, referenceType, referenceIssuer, documents = [], due, remitted, additional } = block
@@ -183,14 +189,17 @@ function structuredXml(block: StructuredRemittance): string {
       .map(({ type: documentType, number, date }) =>
         element(
           'RfrdDocInf',
-          wrapElement('Tp', codeXml('CdOrPrtry', documentType)) + optional('Nb', number) + optional('RltdDt', date),
+          wrapElement('Tp', codeXml('CdOrPrtry', documentType)) +
+            optionalElement('Nb', number) +
+            optionalElement('RltdDt', date),
         ),
       )
       .join('') +
       wrapElement('RfrdDocAmt', amountXml('DuePyblAmt', due) + amountXml('RmtdAmt', remitted)) +
       wrapElement(
         'CdtrRefInf',
-        wrapElement('Tp', codeXml('CdOrPrtry', type) + optional('Issr', issuer)) + optional('Ref', creditorReference),
+        wrapElement('Tp', codeXml('CdOrPrtry', type) + optionalElement('Issr', issuer)) +
+          optionalElement('Ref', creditorReference),
       ) +
       textsXml('AddtlRmtInf', additional),
   )
@@ -206,6 +215,6 @@ export const remittanceXml = (remittance: Remittance | undefined): string =>
 
 export function reasonXml(name: string, reason: Reason): string {
   const { code, proprietary, texts, originator } = reason
-  const own = optional('Cd', code) + (code === undefined ? optional('Prtry', proprietary) : '')
+  const own = optionalElement('Cd', code) + (code === undefined ? optionalElement('Prtry', proprietary) : '')
   return element(name, partyXml('Orgtr', originator) + wrapElement('Rsn', own) + textsXml('AddtlInf', texts))
 }

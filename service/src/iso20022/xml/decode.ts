@@ -89,7 +89,7 @@ async function* bounded(
 const normaliseLineEnds = (text: string): string => (text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text)
 
 /** Decodes a message in parts, without the byte order mark. `where` returns the current position, for problems. */
-export async function* decoded(
+export async function* decodeMessage(
   source: MessageSource,
   limits: MessageLimits,
   where: () => TextPosition,

@@ -6,7 +6,7 @@ import { type MessageLimits, MessageProblem, type ProblemCode } from '../source.
 import type { TextPosition } from './decode.ts'
 import {
   forbiddenCharacter,
-  readTag,
+  parseTag,
   resolveReferences,
   rootScope,
   type NamespaceScope,
@@ -243,7 +243,7 @@ function readTagAt(scan: ScanState, start: number): XmlTag | undefined {
   const end = findTagEnd(scan, start)
   if (end === -1) return undefined
   if (end - start > limits.tagMax) refuse(scan, 'too_large', `a tag has more than ${limits.tagMax} characters`)
-  const read = readTag(buffer.slice(start + 1, end), scope, open.length, limits.attributesMax)
+  const read = parseTag(buffer.slice(start + 1, end), scope, open.length, limits.attributesMax)
   if (typeof read === 'string') refuse(scan, read === tooManyAttributes ? 'too_large' : 'not_xml', read)
   if (read.scope !== scope) {
     scan.scopes.push(read.scope)

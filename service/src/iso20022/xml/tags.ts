@@ -107,13 +107,13 @@ function declareNamespaces(
   return found
 }
 
-export type ReadTag = { readonly tag: XmlTag; readonly scope: NamespaceScope }
+export type ParsedTag = { readonly tag: XmlTag; readonly scope: NamespaceScope }
 
 /** The result of `readTag` for a well-formed tag beyond the limit. */
 export const tooManyAttributes = 'a tag has too many attributes'
 
 /** Reads the tag with the text `raw` between `<` and `>`. Returns the tag and the scope of its content, or a problem. */
-export function readTag(raw: string, outer: NamespaceScope, depth: number, attributesMax: number): ReadTag | string {
+export function parseTag(raw: string, outer: NamespaceScope, depth: number, attributesMax: number): ParsedTag | string {
   const [, qualified] = tagNameForm.exec(raw) ?? []
   if (qualified === undefined) return 'a tag has no name'
   const read = readAttributes(raw, qualified.length, attributesMax)

@@ -19,7 +19,7 @@ export const xmlText = (text: string): string =>
 export const element = (name: string, content: string): string => `<${name}>${content}</${name}>`
 
 /** Writes an element with a text; empty without a text. */
-export const optional = (name: string, text: string | undefined): string =>
+export const optionalElement = (name: string, text: string | undefined): string =>
   text === undefined ? '' : `<${name}>${xmlText(text)}</${name}>`
 
 /** Writes an element around XML content; empty without content. */

@@ -3,7 +3,7 @@
  * memory. Skips elements of other namespaces, supplementary data, and an envelope around `Document`.
  */
 import { type MessageLimits, MessageProblem, type ProblemCode, type MessageSource } from '../source.ts'
-import { decoded } from './decode.ts'
+import { decodeMessage } from './decode.ts'
 import { createScanner, type XmlHandler, isBlank } from './scanner.ts'
 import type { XmlTag } from './tags.ts'
 
@@ -140,7 +140,7 @@ export async function* readTree(
     close: () => onClose(tree),
   }
   const scanner = createScanner(handler, limits)
-  for await (const text of decoded(source, limits, scanner.where)) {
+  for await (const text of decodeMessage(source, limits, scanner.where)) {
     scanner.write(text)
     yield
   }

@@ -3,7 +3,7 @@
  * a pointer.
  */
 import { type Decimal, decimalText, type FieldError, timeInputPattern, sumRowsMax } from '@partner-payments/wire'
-import { amountMajorMax, assert, currencies, type Currency, isCurrency, type Minor, writeAmount } from '../index.ts'
+import { amountMajorMax, assert, currencies, type Currency, isCurrency, type Minor, toJsonAmount } from '../index.ts'
 import { refuseField } from './refusal.ts'
 
 const expectedRange = `must be greater than 0 and at most ${amountMajorMax}.00`
@@ -30,7 +30,7 @@ function exactDigits(
  * Parses an amount in major units of `currency`, exactly. Refuses (400 validation_failed, with `pointer`): not greater
  * than zero, more decimal digits than the currency has, out of range.
  */
-export const readAmount = (value: Decimal, currency: Currency, pointer = '/amount'): Minor =>
+export const parseAmount = (value: Decimal, currency: Currency, pointer = '/amount'): Minor =>
   readMinor(value, currency, pointer, { majorMax: amountMajorMax, zero: false, expected: expectedRange })
 
 /** Largest balance in major units, which fits a PostgreSQL bigint even for a token of 6 digits. */
@@ -40,7 +40,7 @@ const balanceMajorMax = 1_000_000_000_000n
  * Parses the amount of a balance in major units of `currency`, exactly. Refuses (400 validation_failed, with
  * `pointer`): below zero, above 1,000,000,000,000, more decimal digits than the currency has.
  */
-export const readBalance = (value: Decimal, currency: Currency, pointer: string): Minor =>
+export const parseBalance = (value: Decimal, currency: Currency, pointer: string): Minor =>
   readMinor(value, currency, pointer, {
     majorMax: balanceMajorMax,
     zero: true,
@@ -71,7 +71,7 @@ const iso4217 = new Set(Intl.supportedValuesOf('currency').filter((code) => !cod
  * Checks a currency code that passed the schema. Refuses, with `pointer`: validation_failed (400) if the code is not a
  * currency, currency_not_supported (422) if the service does not support it.
  */
-export function readCurrency(code: string, pointer = '/currency'): Currency {
+export function parseCurrency(code: string, pointer = '/currency'): Currency {
   if (isCurrency(code)) return code
   const field = { pointer, code: 'invalid_value' } as const
   if (!iso4217.has(code))
@@ -88,7 +88,7 @@ const millisecondDigits = 3
  * Parses a time that passed the schema `timeInput`, which refuses any other text with a pointer. Drops the digits after
  * the milliseconds, because stored times have milliseconds.
  */
-export function readTime(text: string): Date {
+export function parseTime(text: string): Date {
   const [, fraction = ''] = /\.(\d+)/.exec(text) ?? []
   const milliseconds = fraction.slice(0, millisecondDigits).padEnd(millisecondDigits, '0')
   const time = new Date(`${text.slice(0, wholeSecondsChars).toUpperCase()}.${milliseconds}Z`)
@@ -111,6 +111,6 @@ export const capSums = <Sum extends CurrencySum>(data: readonly Sum[]): Sums<Sum
 })
 
 export const writeSums = <Sum extends CurrencySum>({ data, capped }: Sums<Sum>) => ({
-  data: data.map((sum) => ({ ...sum, count: Number(sum.count), amount: writeAmount(sum.amount, sum.currency) })),
+  data: data.map((sum) => ({ ...sum, count: Number(sum.count), amount: toJsonAmount(sum.amount, sum.currency) })),
   capped,
 })

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { type FieldErrorCode, type ProblemCode, rawNumber } from '@partner-payments/wire'
 import fc from 'fast-check'
-import { amountMajorMax, amountText, currencies, type Currency, isFiat, writeAmount } from '../money.ts'
-import { readAmount, readCurrency } from './amounts.ts'
+import { amountMajorMax, amountText, currencies, type Currency, isFiat, toJsonAmount } from '../money.ts'
+import { parseAmount, parseCurrency } from './amounts.ts'
 import { Refusal } from './refusal.ts'
 import { createCursors } from './writer.ts'
 import { newId, randomBytes } from '../ids.ts'
 import { AssertionFailure } from '../index.ts'
-import { readTime } from './index.ts'
+import { parseTime } from './index.ts'
 
 suite('amounts', () => {
   const currency = fc.constantFrom(...(Object.keys(currencies) as Currency[]))
@@ -17,7 +17,7 @@ suite('amounts', () => {
   const minor = currency.chain((code) =>
     fc.record({ code: fc.constant(code), amount: fc.bigInt({ min: 1n, max: amountMajorMax * unit(code) }) }),
   )
-  const read = (text: string, code: Currency = 'EUR') => readAmount(rawNumber(text), code, '/here')
+  const read = (text: string, code: Currency = 'EUR') => parseAmount(rawNumber(text), code, '/here')
 
   function refused(
     work: () => unknown,
@@ -35,8 +35,8 @@ suite('amounts', () => {
   test('an amount that is formatted and parsed again is unchanged, in every currency', () => {
     fc.assert(
       fc.property(minor, ({ code, amount }) => {
-        assert.equal(readAmount(writeAmount(amount, code), code), amount)
-        assert.equal(JSON.stringify(writeAmount(amount, code)), amountText(amount, code))
+        assert.equal(parseAmount(toJsonAmount(amount, code), code), amount)
+        assert.equal(JSON.stringify(toJsonAmount(amount, code)), amountText(amount, code))
       }),
     )
   })
@@ -72,7 +72,7 @@ suite('amounts', () => {
       ['0.1', 10n],
     ]
     for (const [text, amount] of given) assert.equal(read(text), amount, text)
-    assert.equal(readAmount(250, 'EUR'), 25_000n)
+    assert.equal(parseAmount(250, 'EUR'), 25_000n)
   })
 
   test('zero, negative, too large and too precise amounts are refused with their pointer', () => {
@@ -81,7 +81,7 @@ suite('amounts', () => {
     for (const text of ['0.001', '1.000', '12.345', '1e-3', '10.50e-1'])
       refused(() => read(text), '/here', 'too_precise')
     refused(() => read('0.0000001', 'USDC'), '/here', 'too_precise')
-    refused(() => readAmount(-5, 'EUR'), '/amount', 'out_of_range')
+    refused(() => parseAmount(-5, 'EUR'), '/amount', 'out_of_range')
   })
 
   test('an amount with too many characters or too large an exponent is refused', () => {
@@ -96,10 +96,10 @@ suite('amounts', () => {
   })
 
   test('unsupported currencies and codes that are no currency are refused with different codes', () => {
-    assert.equal(readCurrency('EUR'), 'EUR')
-    refused(() => readCurrency('JPY'), '/currency', 'invalid_value', 'currency_not_supported')
+    assert.equal(parseCurrency('EUR'), 'EUR')
+    refused(() => parseCurrency('JPY'), '/currency', 'invalid_value', 'currency_not_supported')
     for (const code of ['XXX', 'XTS', 'ABC', 'toString', '__proto__'])
-      refused(() => readCurrency(code, '/it'), '/it', 'invalid_value')
+      refused(() => parseCurrency(code, '/it'), '/it', 'invalid_value')
     assert.deepEqual([isFiat('EUR'), isFiat('USDC'), isFiat('constructor')], [true, false, false])
   })
 })
@@ -172,10 +172,10 @@ test('every form of an RFC 3339 UTC time is parsed, to the millisecond', () => {
     { text: '0001-01-01T00:00:00Z', read: '0001-01-01T00:00:00.000Z' },
     { text: '9999-12-31T23:59:59.999Z', read: '9999-12-31T23:59:59.999Z' },
   ]
-  for (const { text, read } of cases) assert.equal(readTime(text).toISOString(), read, text)
+  for (const { text, read } of cases) assert.equal(parseTime(text).toISOString(), read, text)
 })
 
 test('a text that has not passed the schema throws an AssertionFailure', () => {
   for (const text of ['', 'yesterday', '2026-11-22', '2026-13-01T00:00:00Z'])
-    assert.throws(() => readTime(text), AssertionFailure)
+    assert.throws(() => parseTime(text), AssertionFailure)
 })

@@ -14,7 +14,7 @@ export const createLinkToken = (partnerId: string, secret: Uint8Array): string =
   Buffer.concat([Buffer.from(partnerId.replaceAll('-', ''), 'hex'), secret]).toString('base64url')
 
 /** Returns the partner's id of a link token. Undefined: the text is not a token. */
-export function readLink(token: string): string | undefined {
+export function linkPartnerId(token: string): string | undefined {
   const bytes = Buffer.from(token, 'base64url')
   if (bytes.length !== partnerBytes + secretBytes || bytes.toString('base64url') !== token) return undefined
   const hex = bytes.toString('hex', 0, partnerBytes)

@@ -44,9 +44,9 @@ const factsOf = (of: Sql): Sql => sql`concat_ws(', ', ${of}.amount, ${of}.curren
   ${of}.credit_account_id, ${of}.party_id, ${of}.reference, ${of}.entry_id)`
 
 /** Checks that the end of a reserve equals the reserve, and that no other transfer refers to a reserve. */
-export function checkEnds(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+export function checkReserveEnds(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
   const [before, after] = [factsOf(sql`reserve`), factsOf(sql`ending`)]
-  return tx.rows(sql`/* integrity.checkEnds */
+  return tx.rows(sql`/* integrity.checkReserveEnds */
     select 'ledger.transfers' as table, ending.id::text as key,
       'amount, currency, debit_account_id, credit_account_id, party_id, reference, entry_id' as column,
       ${before} as expected, ${after} as found
@@ -113,8 +113,8 @@ export function checkCheckpoints(tx: Tx, partnerId: string, rowsMax: number): Pr
  * Checks that the progress is at the last checkpoint, that the parties are at a checkpoint, and that every transfer up
  * to there has a checkpoint of its accounts.
  */
-export function checkpointsMissing(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  return tx.rows(sql`/* integrity.checkpointsMissing */
+export function checkCheckpointCoverage(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.checkCheckpointCoverage */
     select 'ledger.checkpoint_progress' as table, ${partnerId}::text as key, 'position' as column, expected, found
     from (
       select (select coalesce(max(position::text), ${nilId}) from ledger.checkpoints where partner_id = ${partnerId}) as expected,
@@ -142,8 +142,8 @@ export function checkpointsMissing(tx: Tx, partnerId: string, rowsMax: number): 
  * Checks that each party checkpoint is the sum of the transfers up to it. A transfer belongs to the next checkpoint
  * position.
  */
-export function partyCheckpoints(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  return tx.rows(sql`/* integrity.partyCheckpoints */
+export function checkPartyCheckpoints(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.checkPartyCheckpoints */
     with step as (
       select leg.id, leg.party_id, leg.account_id, leg.posted, leg.reserved, leg.lines, false as is_position, null::uuid as stretch_after
       from (${transferLegs(partnerId)}) as leg join ledger.accounts as account
@@ -181,8 +181,8 @@ export function partyCheckpoints(tx: Tx, partnerId: string, rowsMax: number): Pr
 }
 
 /** Checks that each party of a segregated balance has the sum of its transfers. */
-export function partyAccounts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  return tx.rows(sql`/* integrity.partyAccounts */
+export function checkPartyAccounts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.checkPartyAccounts */
     with segregated as (
       select partner_id, id from ledger.accounts where partner_id = ${partnerId} and name = 'balance' and segregated
     ), expected as (
@@ -209,8 +209,8 @@ const movedSums = (partnerId: string, name: 'balance' | 'suspense' | 'parts'): S
   group by leg.reference, account.currency`
 
 /** Checks that each transaction has moved the balance by its amount and status, and that nothing else has. */
-export function checkBooked(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  return tx.rows(sql`/* integrity.checkBooked */
+export function checkTransactionTransfers(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.checkTransactionTransfers */
     with cost as (
       select transaction.*, transaction.amount + coalesce(payout.fee_amount, 0) as outward, payout.id as payout_id
       from transactions.transactions as transaction left join payouts.payouts as payout
@@ -247,8 +247,8 @@ export function checkTimelines(tx: Tx, partnerId: string, rowsMax: number): Prom
 }
 
 /** Checks that each step has an audit record that names the reference. The record of the opening has the amount. */
-export function checkRecords(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  return tx.rows(sql`/* integrity.checkRecords */
+export function checkAuditRecords(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.checkAuditRecords */
     select 'audit.records' as table, step.id as key, 'content' as column,
       concat_ws(', ', step.reference, step.amount, step.currency) as expected,
       coalesce(concat_ws(', ', record.reference, record.amount, record.currency), 'missing') as found
@@ -316,8 +316,8 @@ export function checkReserves(tx: Tx, partnerId: string, rowsMax: number): Promi
  * Checks that an internal payout and its transfer agree: the payee is credited before the payout is completed, and then
  * no work is left.
  */
-export function internalTransfers(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  return tx.rows(sql`/* integrity.internalTransfers */
+export function checkInternalTransfers(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.checkInternalTransfers */
     select 'rails.internal_transfers' as table, payout.reference as key, 'amount, currency, accepted, next_step' as column,
       concat_ws(', ', payout.amount, payout.currency, payout.status) as expected, case when transfer.id is null then 'no transfer'
         else concat_ws(', ', transfer.amount, transfer.currency, transfer.accepted, coalesce(transfer.next_step, 'ended')) end as found
@@ -426,8 +426,8 @@ const eventsOf = (partnerId: string): Sql => sql`
  * Checks that a transaction that is no longer pending has one event. Transactions older than the oldest stored event
  * are not checked.
  */
-export function statusEvents(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  return tx.rows(sql`/* integrity.statusEvents */
+export function checkStatusEvents(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.checkStatusEvents */
     select 'events.events' as table, told.reference as key, 'type, reference, data' as column, told.facts as expected,
       case when event.count is null then 'no event' when event.count = 1 then event.first
         else concat(event.count, ' events: ', event.first, '; ', event.last) end as found
@@ -448,8 +448,8 @@ export function statusEvents(tx: Tx, partnerId: string, rowsMax: number): Promis
 }
 
 /** Checks that every event of a transaction has one of its amounts. */
-export function eventAmounts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
-  return tx.rows(sql`/* integrity.eventAmounts */
+export function checkEventAmounts(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly Finding[]> {
+  return tx.rows(sql`/* integrity.checkEventAmounts */
     select 'events.events' as table, event.id::text as key, 'data' as column,
       concat_ws(', ', told.amount, told.currency, told.user_amount, told.user_currency) as expected,
       concat_ws(', ', event.minor::bigint, event.currency) as found

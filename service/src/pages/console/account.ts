@@ -5,14 +5,14 @@ import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from
 import type { Factors, Members } from '../../people/users/index.ts'
 import { describeDevice, isRecentSignIn } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
-import { hiddenField, postButton, type Problems } from '../kit/forms.ts'
+import { hiddenField, postButton, type FieldProblems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { badge, browserName, empty, heading, message, table, time, timeText } from '../kit/parts.ts'
-import { readClient, readDone, refusalTexts, page, readForm, seeOther } from '../kit/request.ts'
+import { badge, browserName, emptyState, heading, message, table, time, timeText } from '../kit/parts.ts'
+import { readClient, readCompletedForm, refusalTexts, page, readForm, seeOther } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { qrCode } from '../qr.ts'
 import { passwordFields, recoveryCodesPage, type Totp } from './join.ts'
-import { callOf, may, type Person, type Routes, signInAgain } from './request.ts'
+import { callOf, may, type Person, type Routes, redirectToSignIn } from './request.ts'
 import { connectionPart, passkeyForm } from './sign-in.ts'
 import { texts } from './texts/index.ts'
 
@@ -49,7 +49,7 @@ export function accountPage(view: ConsoleView, account: AccountPage): string {
         <h2 id="passkeys-title">${t.passkeys}</h2>
         ${
           account.passkeys.length === 0
-            ? empty({ title: t.passkeysEmpty, text: t.addPasskeyText })
+            ? emptyState({ title: t.passkeysEmpty, text: t.addPasskeyText })
             : passkeyTable(view, account)
         }
         ${passkeyForm(view, {
@@ -104,7 +104,7 @@ type NewPassword = {
   readonly nonce: string
   readonly email: string
   readonly totp: Totp
-  readonly errors?: Problems
+  readonly errors?: FieldProblems
 }
 
 export function newPasswordPage(view: ConsoleView, { nonce, email, totp, errors = {} }: NewPassword): string {
@@ -203,7 +203,7 @@ export const accountRoutes: Routes = ({ factors, clock, members, withPerson }) =
     (request) =>
       withPerson(request, async (person) => {
         const isRecent = isRecentSignIn(person.session.createdAt, clock.now())
-        return isRecent ? handle(request, person) : signInAgain(request, 'account')
+        return isRecent ? handle(request, person) : redirectToSignIn(request, 'account')
       })
   const { show, showPassword } = createAccountPages(factors, members)
   return [
@@ -266,7 +266,7 @@ function createAccountPages(factors: Factors, { singleSignOn }: Pick<Members, 's
   const show = async (request: PublicRequest, person: Person, said: { error?: string } = {}) => {
     const t = texts[person.view.language].account
     const { passkeyOptions, nonce } = await factors.enrolment(person)
-    const done = readDone(request, ['added', 'removed'])
+    const done = readCompletedForm(request, ['added', 'removed'])
     const shown = {
       ...(await factors.list(person)),
       passkeyOptions,
@@ -278,7 +278,7 @@ function createAccountPages(factors: Factors, { singleSignOn }: Pick<Members, 's
     const body = accountPage({ ...person.view, current: 'account' }, shown)
     return page(request, said.error === undefined ? 200 : 400, body)
   }
-  const showPassword = async (request: PublicRequest, person: Person, nonce?: string, errors?: Problems) => {
+  const showPassword = async (request: PublicRequest, person: Person, nonce?: string, errors?: FieldProblems) => {
     const { view, user } = person
     const again = nonce === undefined ? undefined : await factors.enrolmentAgain(person, nonce)
     const enrolment = again ?? (await factors.enrolment(person))

@@ -5,13 +5,13 @@ import { themeAccents } from '../../branding/index.ts'
 import { pageHeaders } from '../answer.ts'
 import { logoPolicy } from '../assets.ts'
 import { html, type Html } from '../html.ts'
-import { check, inputs, type FormState, type Values } from '../kit/forms.ts'
+import { checkbox, inputs, type FormState, type FieldValues } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { readFormData } from '../kit/multipart.ts'
 import { message } from '../kit/parts.ts'
-import { readDone, page, seeOther } from '../kit/request.ts'
+import { readCompletedForm, page, seeOther } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { callOf, type Frame, may, type Person, problemsOf, type Routes, placeRoutes } from './request.ts'
+import { callOf, type Frame, may, type Person, refusalProblems, type Routes, placeRoutes } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 
 const appearanceFields: readonly string[] = ['name', 'accentColour', 'accentColourDark', 'logo']
@@ -91,7 +91,7 @@ function form(view: ConsoleView, { values, problems, hasLogo }: Appearance): Htm
         optional,
       },
     ])}
-    ${hasLogo && check({ name: 'removeLogo', label: a.removeLogo })}
+    ${hasLogo && checkbox({ name: 'removeLogo', label: a.removeLogo })}
     <button type="submit" class="primary">${a.save}</button>
   </form>`
 }
@@ -104,7 +104,7 @@ type Branding = ResponseOf<'getCheckoutBranding'>
 /** Maximum size of the form: a logo of 64 KiB and the other fields. */
 const formBytesMax = 128 * 1024
 
-const brandingValues = ({ name, accentColour, accentColourDark }: Branding): Values => ({
+const brandingValues = ({ name, accentColour, accentColourDark }: Branding): FieldValues => ({
   ...(name === undefined ? {} : { name }),
   ...(accentColour === undefined ? {} : { accentColour }),
   ...(accentColourDark === undefined ? {} : { accentColourDark }),
@@ -124,7 +124,7 @@ async function show(
     hasLogo: current.logo !== undefined,
     shownName: current.name ?? partnerName,
     accents: themeAccents({ light, dark }),
-    isSaved: typed === undefined && readDone(request, ['saved']) !== undefined,
+    isSaved: typed === undefined && readCompletedForm(request, ['saved']) !== undefined,
     mayWrite: may(person, 'checkout:write'),
   }
   const status = typed === undefined ? 200 : 400
@@ -153,7 +153,7 @@ async function save(frame: Frame, request: PublicRequest, person: Person): Promi
   } catch (error) {
     const colours = { accentColour: colourProblem(a, error), accentColourDark: colourProblem(a, error) }
     const words = { ...colours, logo: a.logoWrong }
-    const problems = problemsOf(texts[person.view.language].payments, error, appearanceFields, words)
+    const problems = refusalProblems(texts[person.view.language].payments, error, appearanceFields, words)
     const values = Object.fromEntries(appearanceFields.map((name) => [name, text(name)]))
     return show(frame, request, person, { values, problems })
   }

@@ -2,11 +2,11 @@
 import { referenceCharsMax } from '@partner-payments/wire'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { amountText, isUuid } from '../../kernel/index.ts'
-import { type BeyondMaximum, readReference } from '../../payouts/controls/index.ts'
+import { type BeyondMaximum, parseReference } from '../../payouts/controls/index.ts'
 import type { ConfirmationInput } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
 import { hiddenField, input } from '../kit/forms.ts'
-import { consoleMessage, type ConsoleView, shell } from '../kit/frame.ts'
+import { consoleMessagePage, type ConsoleView, shell } from '../kit/frame.ts'
 import {
   freeText,
   formatGrouped,
@@ -21,7 +21,7 @@ import {
 } from '../kit/parts.ts'
 import { codeCharsMax, readId, page, readForm, seeOther } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { noRepeats, repeatsPart } from './repeats.ts'
+import { noDuplicates, duplicatesSection } from './repeats.ts'
 import { type Frame, type Person, type Routes, sessionCookieFor, type WithPerson } from './request.ts'
 import { passkeyForm } from './sign-in.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
@@ -181,7 +181,7 @@ const payoutSubject = ({ operate, payouts }: Frame): Subject => ({
     const { repeats, note } = await readNoteAndRepeats(operate, call, payout.id)
     const { amount, currency, creditorName, creditorAccount, reference, remittance, approvalExpiresAt, createdAt } =
       payout
-    const counted = readReference(payout.referenceAmount)
+    const counted = parseReference(payout.referenceAmount)
     const named = { reference, userReference: remittance ?? undefined }
     const signed = serviceReference(named)
     const sum = `${formatGrouped(view.language, amountText(amount, currency))} ${currency}`
@@ -199,7 +199,7 @@ const payoutSubject = ({ operate, payouts }: Frame): Subject => ({
         ...(note === undefined ? [] : [[texts[view.language].sending.note, note] as const]),
         [t.validUntil, time(view, approvalExpiresAt ?? createdAt)],
       ],
-      more: html`${cause === 'payee' && message('warning', t.payeeMismatch)} ${repeatsPart(view, repeats)}`,
+      more: html`${cause === 'payee' && message('warning', t.payeeMismatch)} ${duplicatesSection(view, repeats)}`,
     }
   },
   approve: (call, id) => operate('approvePayout', { ...call, params: { id } }),
@@ -209,7 +209,7 @@ const payoutSubject = ({ operate, payouts }: Frame): Subject => ({
 
 /** Reads the note and possible duplicates, if the person may read payouts. */
 async function readNoteAndRepeats(operate: Frame['operate'], call: Call, id: string) {
-  if (!call.caller.permissions.includes('payouts:read')) return { repeats: noRepeats, note: undefined }
+  if (!call.caller.permissions.includes('payouts:read')) return { repeats: noDuplicates, note: undefined }
   const [repeats, { note }] = await Promise.all([
     operate('listPayoutDuplicates', { ...call, params: { id } }),
     operate('getPayoutNote', { ...call, params: { id } }),
@@ -220,7 +220,7 @@ async function readNoteAndRepeats(operate: Frame['operate'], call: Call, id: str
 /** Formats the amount that counts towards limits across all currencies, with its rate. */
 const countedText = (
   { language }: ConsoleView,
-  { amount, currency, rate, rateOn }: NonNullable<ReturnType<typeof readReference>>,
+  { amount, currency, rate, rateOn }: NonNullable<ReturnType<typeof parseReference>>,
 ) => {
   const sum = `${formatGrouped(language, amountText(amount, currency))} ${currency}`
   return fill(texts[language].approvals.countedText, { amount: sum, rate, day: rateOn })
@@ -371,7 +371,7 @@ const guardWith =
     withMoney(request, async (person) => {
       const { view, caller } = person
       const t = subject.wordsOf(view)
-      const refuse = (status: number, text: string) => page(request, status, consoleMessage(view, t.title, text))
+      const refuse = (status: number, text: string) => page(request, status, consoleMessagePage(view, t.title, text))
       if (!caller.permissions.includes('payouts:write')) return refuse(403, t.noPermission)
       try {
         return await act(request, person)

@@ -10,7 +10,7 @@ import { ifFound, notFound, type PublicAnswer, type PublicRequest } from '../../
 import { idTime } from '../../kernel/index.ts'
 import { deskTexts } from '../desk/texts.ts'
 import { html, type Html } from '../html.ts'
-import { type Options, optionsOf } from '../kit/forms.ts'
+import { type Options, toSelectOptions } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type ListRows, listPage, tabs } from '../kit/lists.ts'
 import {
@@ -21,11 +21,11 @@ import {
   links,
   message,
   rawJson,
-  strip,
+  summaryStrip,
   time,
   wordFor,
 } from '../kit/parts.ts'
-import { readId, linkOf, page, queryText, readQuery, pageStatus } from '../kit/request.ts'
+import { readId, pathWithQuery, page, queryText, readQuery, pageStatus } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { withOption, findOperation, subjectLinks } from './request-log.ts'
 import { callOf, type Frame, type Person, readList, type Routes, placeRoutes, sendProof } from './request.ts'
@@ -68,7 +68,7 @@ const actorText = ({ language }: ConsoleView, { kind, name, staff }: AuditRow['a
  * Returns the text of an audited action: an operation, an action of the service, or a command. Undefined for actions of
  * earlier versions.
  */
-export function actText({ language }: ConsoleView, action: string): string | undefined {
+export function auditActionText({ language }: ConsoleView, action: string): string | undefined {
   const { audit, serviceActs } = texts[language]
   const own: Readonly<Record<string, string>> = serviceActs
   const commands: Readonly<Record<string, readonly [string, string]>> = deskTexts[language].acts
@@ -78,7 +78,9 @@ export function actText({ language }: ConsoleView, action: string): string | und
 const actionPart = (view: ConsoleView, { action, isMade, steps }: AuditRow): Html => {
   const a = texts[view.language].audit
   return html`<span class="lines">
-    <span>${action === undefined ? a.stepsOfPayment : (actText(view, action) ?? html`<code>${action}</code>`)}</span>
+    <span
+      >${action === undefined ? a.stepsOfPayment : (auditActionText(view, action) ?? html`<code>${action}</code>`)}</span
+    >
     ${isMade && html`<span class="soft">${a.made}</span>`}
     ${steps.length > 0 && html`<span class="soft">${steps.join(', ')}</span>`}
   </span>`
@@ -94,7 +96,7 @@ export function auditPage(view: ConsoleView, { rows, choices, ...shown }: AuditL
     lead: a.lead,
     tabs: auditTabs(view, 'records'),
     filters: [
-      { name: 'kind', label: a.kind, options: optionsOf(a.kinds), value: 'Act' },
+      { name: 'kind', label: a.kind, options: toSelectOptions(a.kinds), value: 'Act' },
       { name: 'actorId', label: a.actor, options: choices.people },
       { name: 'action', label: a.action, options: choices.actions },
       { name: 'subject', label: a.thing, charsMax: referenceCharsMax },
@@ -148,9 +150,9 @@ export function auditRecordPage(view: ConsoleView, record: AuditRecordView): str
   const { id, at, actor, action, ip, reason, requestId } = record
   const copied = (text: string | undefined, what: string) => text && identifier(view, text, what)
   return shell(view, {
-    title: `${a.record}: ${action === undefined ? a.stepsOfPayment : (actText(view, action) ?? action)}`,
+    title: `${a.record}: ${action === undefined ? a.stepsOfPayment : (auditActionText(view, action) ?? action)}`,
     main: html`<h1>${a.record}</h1>
-      ${strip([
+      ${summaryStrip([
         [a.at, time(view, at)],
         [a.actor, actorText(view, actor)],
         [a.action, actionPart(view, record)],
@@ -164,7 +166,7 @@ export function auditRecordPage(view: ConsoleView, record: AuditRecordView): str
           a.requestId,
           requestId &&
             html`${identifier(view, requestId, a.requestId)}
-              <a href="${linkOf(`${view.root}requests`, { requestId })}">${a.toRequest}</a>`,
+              <a href="${pathWithQuery(`${view.root}requests`, { requestId })}">${a.toRequest}</a>`,
         ],
         [a.recordId, copied(id, a.recordId)],
       ])}
@@ -266,7 +268,7 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
   const { audit, serviceActs } = texts[view.language]
   const choices = {
     people: withOption(people, actorId),
-    actions: withOption(optionsOf({ ...audit.acts, ...serviceActs }), action),
+    actions: withOption(toSelectOptions({ ...audit.acts, ...serviceActs }), action),
   }
   const rows = data.map((record) => auditRow(person, record))
   const records = { ...shown, rows, choices }

@@ -1,6 +1,6 @@
 /** The plot of a balance by day: an SVG drawn by the server, its range in words, and a table. */
 import { decimalText } from '@partner-payments/wire'
-import { writeAmount } from '../../kernel/index.ts'
+import { toJsonAmount } from '../../kernel/index.ts'
 import type { DailyBalances } from '../../accounts/index.ts'
 import { html, type Html } from '../html.ts'
 import type { ConsoleView } from '../kit/frame.ts'
@@ -43,7 +43,7 @@ export function createPlot({ currency, days }: DailyBalances): BalancePlot | und
   const span = highest - floor
   const heightOf = (amount: bigint) =>
     span === 0n ? 0 : Number(((amount - floor) * heightSteps) / span) / Number(heightSteps)
-  const text = (amount: bigint) => decimalText(writeAmount(amount, currency))
+  const text = (amount: bigint) => decimalText(toJsonAmount(amount, currency))
   return {
     currency,
     days: days.map(({ day, available }) => ({ day, available: text(available) })),

@@ -2,7 +2,7 @@
 import { amountText } from '../../kernel/index.ts'
 import type { CheckedBulk, CheckedLine, CheckedPayee, LineColumn, TypedLine } from '../../payouts/bulk/index.ts'
 import { html, type Html } from '../html.ts'
-import { check, confirmedForm, emptyForm, hiddenField, input, inputs, type Problems } from '../kit/forms.ts'
+import { checkbox, confirmedForm, emptyForm, hiddenField, input, inputs, type FieldProblems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import {
   accountText,
@@ -14,7 +14,7 @@ import {
   money,
   moneyText,
   section,
-  strip,
+  summaryStrip,
   table,
   timeText,
   nameCheckTones,
@@ -48,7 +48,7 @@ export type CheckPage = CheckedBulk & {
   /** Page number of the list of all payouts, from 1. */
   readonly page: number
   readonly done?: (typeof draftDone)[number] | undefined
-  readonly problems: Problems
+  readonly problems: FieldProblems
 }
 
 /** Maximum invalid lines in one form. Keeps the page small and the form body below its size limit. */
@@ -113,7 +113,7 @@ function summary(view: ConsoleView, { lines, funds, mode }: CheckPage): Html {
   const sums = funds.map(({ currency, needed, fees }) =>
     money(view, amountText(needed - fees, currency), currency, 'main'),
   )
-  return html`${strip([
+  return html`${summaryStrip([
     [b.payouts, formatCount(view, lines.length)],
     [b.sums, html`<span class="lines">${sums}</span>`],
     [b.mode, b.modes[mode]],
@@ -218,7 +218,7 @@ function lineFields(view: ConsoleView, line: CheckedLine, used: readonly LineCol
       ${resolved?.kind === 'question' && questionField(view, line, name('choice'))}
       ${inputs(view, { values, problems }, cells)}
     </div>
-    ${check({ name: name('leave'), label: b.leaveOut })}
+    ${checkbox({ name: name('leave'), label: b.leaveOut })}
   </fieldset>`
 }
 
@@ -360,7 +360,7 @@ function repeatedPart(view: ConsoleView, { lines, earlier }: CheckPage): Html | 
 }
 
 /** Reports whether a refused line blocks the whole bulk. */
-export const blocksAll = (mode: BulkMode, lines: readonly CheckedLine[]): boolean =>
+export const isBulkBlocked = (mode: BulkMode, lines: readonly CheckedLine[]): boolean =>
   mode === 'AllOrNothing' && lines.some(({ refusal }) => refusal !== undefined)
 
 function sendPart(view: ConsoleView, path: string, given: CheckPage): Html {
@@ -374,7 +374,7 @@ function sendPart(view: ConsoleView, path: string, given: CheckPage): Html {
   </form>`
   if (lines.length === 0) return html`<p>${b.nothingLeft}</p>`
   if (wrong > 0) return html`<p class="more">${fill(b.blockedWrong, { count: formatCount(view, wrong) })}</p>`
-  if (blocksAll(mode, lines))
+  if (isBulkBlocked(mode, lines))
     return html`${message('bad', fill(b.blockedRefused, { count: formatCount(view, refused) }))}
       <div class="buttons">${leaveOut}</div>`
   if (newPayees.length > 0 && !given.mayWritePayees) return message('bad', b.noWritePayees)

@@ -7,11 +7,11 @@ import { addressOfFile, type CheckedBulk, type CheckedLine, lineKey, type TypedL
 import type { SendingLease, Upload } from '../../people/users/index.ts'
 import { spreadsheetText } from '../kit/csv.ts'
 import { readFormData } from '../kit/multipart.ts'
-import type { Problems } from '../kit/forms.ts'
+import type { FieldProblems } from '../kit/forms.ts'
 import { consoleHeaders, readId, page, readForm, readQuery, seeOther, pageStatus } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import {
-  blocksAll,
+  isBulkBlocked,
   type BulkDraft,
   checkBulkPage,
   draftDone,
@@ -19,10 +19,10 @@ import {
   isPossibleDuplicate,
   unverifiedPayees,
 } from './bulk-check-page.ts'
-import { type BulkFile, readBulkFile, templateCells, templateHead, withCorrected } from './bulk-file.ts'
+import { type BulkFile, readBulkFile, templateCells, templateHead, replaceInvalidLines } from './bulk-file.ts'
 import { type NewBulk, newBulkPage } from './bulk-new-page.ts'
 import { inParallel } from './parallel.ts'
-import { callOf, type Frame, type Person, problemsOf, type Routes, placeRoutes } from './request.ts'
+import { callOf, type Frame, type Person, refusalProblems, type Routes, placeRoutes } from './request.ts'
 import { texts } from './texts/index.ts'
 
 type Draft = Upload<BulkDraft>
@@ -149,7 +149,7 @@ async function showDraft(
   frame: Frame,
   request: PublicRequest,
   person: Person,
-  problems: Problems = {},
+  problems: FieldProblems = {},
 ): Promise<PublicAnswer> {
   return withDraft(frame, request, person, async ({ id, revision, content, expiresAt }) => {
     const checked = await frame.bulkPayouts.check(person.caller, id, content.lines)
@@ -240,7 +240,7 @@ async function replaceWrong(frame: Frame, request: PublicRequest, person: Person
     'replaced',
     async (lines, check) => {
       const wrong = new Set((await check()).lines.filter(needsCorrection).map(({ typed }) => typed.line))
-      return withCorrected(lines, wrong, file.lines)
+      return replaceInvalidLines(lines, wrong, file.lines)
     },
     text('revision'),
   )
@@ -263,10 +263,13 @@ const wrongLines = (frame: Frame, request: PublicRequest, person: Person): Promi
           : []),
       ].join(' ')
     const rows = lines.filter(needsCorrection).map((line) => [...templateCells(line.typed), textOf(line)])
-    return download(`${b.bulk}.csv`, spreadsheetText(language, [[...templateHead(language), b.problemColumn], ...rows]))
+    return csvDownload(
+      `${b.bulk}.csv`,
+      spreadsheetText(language, [[...templateHead(language), b.problemColumn], ...rows]),
+    )
   })
 
-export const download = (name: string, body: string): PublicAnswer => ({
+export const csvDownload = (name: string, body: string): PublicAnswer => ({
   status: 200,
   headers: {
     ...consoleHeaders,
@@ -301,7 +304,7 @@ async function send(frame: Frame, request: PublicRequest, person: Person): Promi
     if (
       !isSeen ||
       checked.lines.some(needsCorrection) ||
-      blocksAll(content.mode, checked.lines) ||
+      isBulkBlocked(content.mode, checked.lines) ||
       checked.lines.length === 0
     )
       return showDraft(frame, request, person, { form: b.changed })
@@ -315,7 +318,7 @@ async function send(frame: Frame, request: PublicRequest, person: Person): Promi
     } catch (error) {
       await frame.uploads.release(person, lease)
       if (!(error instanceof Refusal)) throw error
-      return showDraft(frame, request, person, problemsOf(texts[person.view.language].payments, error, []))
+      return showDraft(frame, request, person, refusalProblems(texts[person.view.language].payments, error, []))
     }
   })
 }
@@ -390,7 +393,7 @@ export const bulkDraftRoutes: Routes = (frame) => {
   const route = placeRoutes(frame, frame.withMoney, 'bulk-payouts')
   const write = 'payouts:write'
   const template = (_frame: Frame, _request: PublicRequest, { view }: Person) =>
-    download(`${texts[view.language].bulk.bulk}.csv`, spreadsheetText(view.language, [templateHead(view.language)]))
+    csvDownload(`${texts[view.language].bulk.bulk}.csv`, spreadsheetText(view.language, [templateHead(view.language)]))
   return [
     route('GET', '/new', write, (_frame, request, person) =>
       showForm(request, person, { mode: undefined, problems: {} }),

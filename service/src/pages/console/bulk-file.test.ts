@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { spreadsheetText, decodeFile } from '../kit/csv.ts'
 import { pain001Text } from '../../../../test/support/pain001.ts'
-import { columnName, readBulkFile as readOn, templateHead, withCorrected } from './bulk-file.ts'
+import { columnName, readBulkFile as readOn, templateHead, replaceInvalidLines } from './bulk-file.ts'
 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text))
 const today = '2026-11-30'
@@ -184,7 +184,7 @@ test('the template of each language is read back, column by column', async () =>
 test('a file with corrected lines replaces the wrong lines and keeps the correct lines', async () => {
   const lines = await linesOf(bytes('payee,amount,currency\nAda,5,EUR\nBo,x,EUR\nCy,7,EUR'))
   const corrected = await linesOf(bytes('payee,amount,currency\nBo,6,EUR'))
-  const merged = withCorrected(lines, new Set([3]), corrected)
+  const merged = replaceInvalidLines(lines, new Set([3]), corrected)
   assert.deepEqual(
     merged.map(({ line, cells }) => `${line} ${cells.payee} ${cells.amount}`),
     ['2 Ada 5', '4 Cy 7', '5 Bo 6'],

@@ -7,7 +7,7 @@ import {
   type Pain001Lines,
   type TypedLine,
 } from '../../payouts/bulk/index.ts'
-import { type FileColumns, type UnreadableFile, readTable, type RowProblem, decodeFile } from '../kit/csv.ts'
+import { type FileColumns, type UnreadableFileKind, readTable, type RowProblem, decodeFile } from '../kit/csv.ts'
 
 /** Accepted names of the columns. The first two are the headings of the template in English and German. */
 const bulkColumns: FileColumns<LineColumn> = {
@@ -52,7 +52,7 @@ const linesMax = 10 * bulkPayouts.bulkPayoutsMax
 
 export type BulkFile =
   | { readonly kind: 'lines'; readonly lines: readonly TypedLine[]; readonly messageId?: string }
-  | { readonly kind: 'problem'; readonly code: UnreadableFile | 'header' | 'empty' }
+  | { readonly kind: 'problem'; readonly code: UnreadableFileKind | 'header' | 'empty' }
   | Extract<Pain001Lines, { readonly kind: 'unreadable' | 'mistakes' }>
   | { readonly kind: 'many'; readonly count: number; readonly isMore: boolean }
   | { readonly kind: 'rows'; readonly problems: readonly RowProblem[] }
@@ -93,7 +93,7 @@ export const usedColumns = (lines: readonly TypedLine[]): readonly LineColumn[] 
  * Replaces the invalid lines by the lines of a second file and keeps the others. New lines get new numbers, because line numbers identify
  * payouts.
  */
-export function withCorrected(
+export function replaceInvalidLines(
   lines: readonly TypedLine[],
   wrong: ReadonlySet<number>,
   corrected: readonly TypedLine[],

@@ -1,21 +1,21 @@
 /** The page that starts a bulk: the template, its columns, and the upload. */
 import { html, type Html } from '../html.ts'
-import { inputs, type Problems } from '../kit/forms.ts'
+import { inputs, type FieldProblems } from '../kit/forms.ts'
 import type { RowProblem } from '../kit/csv.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { facts, linkButton, section, table } from '../kit/parts.ts'
-import type { FileMistake } from '../../payouts/bulk/index.ts'
+import type { UnsupportedRequest } from '../../payouts/bulk/index.ts'
 import { fill } from '../language.ts'
 import { columnName } from './bulk-file.ts'
 import { texts } from './texts/index.ts'
 
 export type NewBulk = {
   readonly mode: string | undefined
-  readonly problems: Problems
+  readonly problems: FieldProblems
   /** Lines of the file that could not be split into columns. */
   readonly rows?: readonly RowProblem[] | undefined
   /** Payments of a pain.001 with features that payouts do not support. */
-  readonly mistakes?: readonly (FileMistake & { readonly line: number })[] | undefined
+  readonly mistakes?: readonly (UnsupportedRequest & { readonly line: number })[] | undefined
 }
 
 const shownRowsMax = 100

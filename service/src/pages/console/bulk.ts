@@ -3,7 +3,7 @@ import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
 import { spreadsheetAmount, spreadsheetText } from '../kit/csv.ts'
-import { optionsOf, postButton, type FormState } from '../kit/forms.ts'
+import { toSelectOptions, postButton, type FormState } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { filterForm, type ListRows, listPage } from '../kit/lists.ts'
 import {
@@ -13,22 +13,22 @@ import {
   identifier,
   formatAccount,
   linkButton,
-  live,
+  liveRegion,
   message,
   money,
   payoutBadge,
   section,
-  strip,
+  summaryStrip,
   table,
   time,
   wordFor,
 } from '../kit/parts.ts'
-import { page, queryText, readDone, readId, readQuery, pageStatus } from '../kit/request.ts'
+import { page, queryText, readCompletedForm, readId, readQuery, pageStatus } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { refusalText } from './bulk-check-page.ts'
-import { bulkDraftRoutes, download } from './bulk-drafts.ts'
+import { bulkDraftRoutes, csvDownload } from './bulk-drafts.ts'
 import { type CreatorFact, readCreatorFact, creatorFacts } from './creator.ts'
-import { callOf, type Frame, type Person, problemsOf, readList, type Routes, placeRoutes } from './request.ts'
+import { callOf, type Frame, type Person, refusalProblems, readList, type Routes, placeRoutes } from './request.ts'
 import { texts } from './texts/index.ts'
 
 type BulkRow = ResponseOf<'getBulkPayout'>
@@ -133,9 +133,9 @@ export function bulkPage(view: ConsoleView, bulk: BulkView): string {
     main: html`${done !== undefined && message('good', b[done])}
       <h1>${b.bulk}</h1>
       ${bulk.waiting !== undefined && waitingPart(view, id, bulk.waiting)}
-      ${live(
+      ${liveRegion(
         status === 'Processing',
-        strip([
+        summaryStrip([
           [p.status, statusBadge(view, status)],
           [b.payouts, formatCount(view, payouts)],
           [b.accepted, formatCount(view, accepted)],
@@ -157,14 +157,14 @@ export function bulkPage(view: ConsoleView, bulk: BulkView): string {
         { values, problems },
         {
           path: `bulk-payouts/${id}`,
-          filters: [{ name: 'status', label: p.status, options: optionsOf(b.itemStatus) }],
+          filters: [{ name: 'status', label: p.status, options: toSelectOptions(b.itemStatus) }],
         },
       )}
       ${
         bulk.mayRepeat === true &&
         postButton(`${path}/again`, fill(b.againNotMade, { count: formatCount(view, payouts - accepted) }))
       }
-      ${live(status === 'Processing', items.length === 0 ? html`<p>${b.noItems}</p>` : itemTable(view, items))}
+      ${liveRegion(status === 'Processing', items.length === 0 ? html`<p>${b.noItems}</p>` : itemTable(view, items))}
       <p class="foot"><a href="${view.root}bulk-payouts">${b.back}</a></p>`,
   })
 }
@@ -173,7 +173,7 @@ function waitingPart(view: ConsoleView, id: string, { payouts, totals, expiresAt
   const b = texts[view.language].bulk
   return html`<section class="card" aria-labelledby="waiting-title">
     <h2 id="waiting-title">${b.waiting}</h2>
-    ${strip([
+    ${summaryStrip([
       [b.payouts, formatCount(view, payouts)],
       [b.sums, html`<span class="lines">${totals.map((sum) => money(view, sum.amount, sum.currency, 'main'))}</span>`],
       [b.waitingUntil, time(view, expiresAt)],
@@ -221,7 +221,7 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
   const bulk = await operate('getBulkPayout', call)
   const items = await operate('listBulkPayoutItems', { ...call, query: queryText(values) }).catch((error: unknown) => ({
     data: [],
-    problems: problemsOf(texts[view.language].payments, error, itemFilters),
+    problems: refusalProblems(texts[view.language].payments, error, itemFilters),
   }))
   const problems = 'problems' in items ? items.problems : {}
   const waiting = await operate('getBulkPayoutApproval', call)
@@ -236,7 +236,7 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
       bulk.status !== 'Processing' &&
       bulk.accepted < bulk.payouts &&
       person.caller.permissions.includes('payouts:write'),
-    done: readDone(request, doneForms),
+    done: readCompletedForm(request, doneForms),
   }
   return page(request, pageStatus(problems), bulkPage(view, shown))
 }
@@ -294,7 +294,10 @@ async function showResults(
       item.reference ?? '',
     ]
   })
-  return download(`${b.bulk}-${readId(request).slice(0, shortIdChars)}.csv`, spreadsheetText(language, [head, ...rows]))
+  return csvDownload(
+    `${b.bulk}-${readId(request).slice(0, shortIdChars)}.csv`,
+    spreadsheetText(language, [head, ...rows]),
+  )
 }
 
 /** Number of characters of an id in a file name. */

@@ -3,7 +3,14 @@ import { checkout as wire, decimalText, rawNumber, type ResponseOf } from '@part
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
-import { confirmedForm, type Draft, formPage, optionsOf, type Problems, type Values } from '../kit/forms.ts'
+import {
+  confirmedForm,
+  type Draft,
+  formPage,
+  toSelectOptions,
+  type FieldProblems,
+  type FieldValues,
+} from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type ListRows, listPage, sumsNote } from '../kit/lists.ts'
 import {
@@ -18,14 +25,14 @@ import {
   money,
   moneyText,
   section,
-  strip,
+  summaryStrip,
   table,
   time,
 } from '../kit/parts.ts'
 import {
-  readDone,
+  readCompletedForm,
   readId,
-  linkOf,
+  pathWithQuery,
   page,
   queryText,
   readAmount,
@@ -36,12 +43,12 @@ import {
   readValues,
 } from '../kit/request.ts'
 import { type ItemRow, itemFields, itemInputs, itemTable, readItems, readItemValues } from './items.ts'
-import { chooseLate, latePart, type LateRow, lateRows } from './late.ts'
+import { decideLatePayment, latePaymentsSection, type LateRow, lateRows } from './late.ts'
 import { linkRoutes } from './payment-links.ts'
 import {
   checkRefund,
   refundedText,
-  refundPart,
+  refundSection,
   type Refunds,
   readRefunds,
   sendRefund,
@@ -54,13 +61,13 @@ import {
   type Frame,
   may,
   type Person,
-  problemsOf,
+  refusalProblems,
   type Routes,
   placeRoutes,
   textsWithRefusals,
 } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
-import { readSummed, type Sums, transactionHref } from './transactions.ts'
+import { readListWithSums, type Sums, transactionHref } from './transactions.ts'
 
 type SessionStatus = 'Open' | 'Processing' | 'Completed' | 'Failed' | 'Expired'
 
@@ -109,7 +116,7 @@ type SessionList = ListRows<SessionRow> & {
   readonly sums?: Sums | undefined
 }
 
-export function sessionsOfCheckoutPage(view: ConsoleView, { rows, mayWrite, sums, ...shown }: SessionList): string {
+export function checkoutSessionsPage(view: ConsoleView, { rows, mayWrite, sums, ...shown }: SessionList): string {
   const c = texts[view.language].checkout
   const p = texts[view.language].payments
   return listPage(view, shown, {
@@ -121,8 +128,8 @@ export function sessionsOfCheckoutPage(view: ConsoleView, { rows, mayWrite, sums
     create: mayWrite && { text: c.newSession, href: `${view.root}checkout/new` },
     filters: [
       { name: 'creditorReference', label: c.creditorReference },
-      { name: 'status', label: p.status, options: optionsOf(c.status) },
-      { name: 'hasLatePayments', label: c.late.filter, options: optionsOf(c.late.has) },
+      { name: 'status', label: p.status, options: toSelectOptions(c.status) },
+      { name: 'hasLatePayments', label: c.late.filter, options: toSelectOptions(c.late.has) },
       { name: 'createdFrom', label: p.createdFrom, type: 'date' },
       { name: 'createdTo', label: p.createdTo, type: 'date' },
     ],
@@ -185,10 +192,10 @@ export function newSessionPage(view: ConsoleView, draft: Draft): string {
       { name: 'fullName', label: c.fullName, optional },
       { name: 'residenceCountryCode', label: c.country, help: c.countryHelp, optional },
       { name: 'customerId', label: p.customer, help: c.customerHelp, optional },
-      { name: 'paymentMethod', label: c.method, options: optionsOf(c.methods), any: c.methodDefault },
+      { name: 'paymentMethod', label: c.method, options: toSelectOptions(c.methods), any: c.methodDefault },
       { name: 'returnUrl', label: c.returnUrl, help: c.returnUrlHelp, optional },
-      { name: 'expiresInSeconds', label: c.validity, options: optionsOf(c.validities), value: '3600' },
-      { name: 'partialPayments', label: c.payments, options: optionsOf(c.inParts), any: c.onePayment },
+      { name: 'expiresInSeconds', label: c.validity, options: toSelectOptions(c.validities), value: '3600' },
+      { name: 'partialPayments', label: c.payments, options: toSelectOptions(c.inParts), any: c.onePayment },
     ],
     back: { path: 'checkout', text: p.back },
   })
@@ -227,16 +234,16 @@ type SessionView = SessionRow & {
     | undefined
   /** Absent: the session has no refundable money. */
   readonly refunds?: Refunds | undefined
-  readonly problems: Problems
+  readonly problems: FieldProblems
 }
 
-export function sessionOfCheckoutPage(view: ConsoleView, session: SessionView): string {
+export function checkoutSessionPage(view: ConsoleView, session: SessionView): string {
   const c = texts[view.language].checkout
   const p = texts[view.language].payments
   const r = texts[view.language].refunds
   const { id, amount, currency, status, creditorReference, createdAt, expiresAt, done, problems, may } = session
   const { refunded, refunds, parts } = session
-  const simulation = linkOf(`${view.root}simulations/checkout`, { sessionId: id })
+  const simulation = pathWithQuery(`${view.root}simulations/checkout`, { sessionId: id })
   return shell(view, {
     title: `${c.session} ${session.order || creditorReference}`,
     problems,
@@ -250,7 +257,7 @@ export function sessionOfCheckoutPage(view: ConsoleView, session: SessionView): 
           ${session.linkHref && html`<a class="button" href="${session.linkHref}">${c.links.toLink}</a>`}
         </div>
       </div>
-      ${strip([
+      ${summaryStrip([
         [p.amount, money(view, amount, currency, 'main')],
         [p.status, statusBadge(view, status)],
         ...(parts === undefined ? [] : [[c.paid, money(view, parts.paid, currency)] as const]),
@@ -258,7 +265,7 @@ export function sessionOfCheckoutPage(view: ConsoleView, session: SessionView): 
         ...(refunded === null ? [] : [[r.refunded, money(view, refunded, currency)] as const]),
         ...(isOpen(status) ? [[c.expires, time(view, expiresAt)] as const] : []),
       ])}
-      ${session.late.length > 0 && latePart(view, { id, currency, rows: session.late, mayChoose: may.choose })}
+      ${session.late.length > 0 && latePaymentsSection(view, { id, currency, rows: session.late, mayChoose: may.choose })}
       ${isOpen(status) && linkPart(view, session.url)}
       ${facts([
         [c.order, session.order || undefined],
@@ -274,7 +281,7 @@ export function sessionOfCheckoutPage(view: ConsoleView, session: SessionView): 
       ])}
       ${session.items.length > 0 && section('items', c.items, itemTable(view, currency, session.items))}
       ${parts !== undefined && partTable(view, currency, parts.rows)}
-      ${refunds !== undefined && refundPart(view, id, refunds, problems)} ${may.expire && expiry(view, session)}`,
+      ${refunds !== undefined && refundSection(view, id, refunds, problems)} ${may.expire && expiry(view, session)}`,
   })
 }
 
@@ -355,7 +362,7 @@ function sessionParts({ partialPayments, parts = [], paidAmount, remainingAmount
 
 async function showList({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const call = callOf(person, request)
-  const { data, shown, sums } = await readSummed(
+  const { data, shown, sums } = await readListWithSums(
     request,
     person,
     sessionFilters,
@@ -363,14 +370,14 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
     (query) => operate('sumCheckoutSessions', { ...call, query: queryText(query) }),
   )
   const sessions = { ...shown, sums, rows: data.map(sessionRow), mayWrite: may(person, 'checkout:write') }
-  return page(request, pageStatus(shown.problems), sessionsOfCheckoutPage(person.view, sessions))
+  return page(request, pageStatus(shown.problems), checkoutSessionsPage(person.view, sessions))
 }
 
 async function showOne(
   frame: Frame,
   request: PublicRequest,
   person: Person,
-  problems: Problems = {},
+  problems: FieldProblems = {},
   refund?: TypedRefund,
 ): Promise<PublicAnswer> {
   const { operate } = frame
@@ -397,20 +404,20 @@ async function showOne(
     linkHref: session.linkId === undefined ? undefined : `${view.root}checkout/links/${session.linkId}`,
     items: session.lineItems ?? [],
     late: lateRows(view, session, may(person, 'transactions:read')),
-    done: readDone(request, ['created', 'expired', 'refunded', 'accepted', 'returned']),
+    done: readCompletedForm(request, ['created', 'expired', 'refunded', 'accepted', 'returned']),
     refunded: refundedText(session),
     parts: sessionParts(session),
     refunds: await readRefunds(frame, request, person, session, refund),
   }
-  return page(request, pageStatus(problems), sessionOfCheckoutPage(view, shown))
+  return page(request, pageStatus(problems), checkoutSessionPage(view, shown))
 }
 
 const showForm = (
   request: PublicRequest,
   { view }: Person,
-  values: Values,
+  values: FieldValues,
   idempotencyKey: string,
-  problems: Problems = {},
+  problems: FieldProblems = {},
 ): PublicAnswer => {
   const draft = { values, idempotencyKey, problems }
   return page(request, pageStatus(problems), newSessionPage(view, draft))
@@ -464,7 +471,7 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
     const amount = isAbove
       ? texts[person.view.language].checkout.refusal.balance_limit_exceeded
       : amountProblem(person.view, amountText)
-    const problems = problemsOf(p, error, sessionFields, { amount })
+    const problems = refusalProblems(p, error, sessionFields, { amount })
     return showForm(request, person, values, newId(), problems)
   }
 }
@@ -474,7 +481,7 @@ async function expire(frame: Frame, request: PublicRequest, person: Person): Pro
   try {
     await frame.operate('expireCheckoutSession', { ...callOf(person, request), params: { sessionId } })
   } catch (error) {
-    return showOne(frame, request, person, problemsOf(refusalTexts(person), error, []))
+    return showOne(frame, request, person, refusalProblems(refusalTexts(person), error, []))
   }
   return seeOther(`../${sessionId}?done=expired`)
 }
@@ -494,8 +501,8 @@ export const checkoutRoutes: Routes = (frame) => {
     route('POST', '/new', 'checkout:write', create),
     route('GET', '/{id}', 'checkout:read', showOne),
     route('POST', '/{id}/expire', 'checkout:write', expire),
-    route('POST', '/{id}/late/{late}/accept', 'checkout:write', chooseLate('acceptLatePayment', showOne)),
-    route('POST', '/{id}/late/{late}/return', 'checkout:write', chooseLate('returnLatePayment', showOne)),
+    route('POST', '/{id}/late/{late}/accept', 'checkout:write', decideLatePayment('acceptLatePayment', showOne)),
+    route('POST', '/{id}/late/{late}/return', 'checkout:write', decideLatePayment('returnLatePayment', showOne)),
     route('POST', '/{id}/refund', 'payouts:write', refunding(checkRefund)),
     route('POST', '/{id}/refund/send', 'payouts:write', refunding(sendRefund)),
   ]

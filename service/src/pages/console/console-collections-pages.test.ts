@@ -10,13 +10,7 @@ import { bulkPage, bulksPage } from './bulk.ts'
 import { checkBulkPage, type CheckPage } from './bulk-check-page.ts'
 import { newBulkPage } from './bulk-new-page.ts'
 import { importPage, newImportPage } from './imports.ts'
-import {
-  newSessionPage,
-  sessionFields,
-  sessionFilters,
-  sessionOfCheckoutPage,
-  sessionsOfCheckoutPage,
-} from './checkout.ts'
+import { newSessionPage, sessionFields, sessionFilters, checkoutSessionPage, checkoutSessionsPage } from './checkout.ts'
 import { itemFields } from './items.ts'
 import { newLinkFields, newPaymentLinkPage, paymentLinkPage, paymentLinksPage } from './payment-links.ts'
 import { visiblePlaces } from './places.ts'
@@ -78,17 +72,17 @@ function checkoutPages(language: ConsoleLanguage, text: string): NamedPages {
   const may = { expire: true, simulate: true, choose: true }
   const none = { expire: false, simulate: false, choose: false }
   return [
-    ['sessions', sessionsOfCheckoutPage(view, { rows: [row], values, problems: values, pages, mayWrite: true })],
-    ['no sessions', sessionsOfCheckoutPage(view, { rows: [], values: {}, problems: {}, pages: {}, mayWrite: false })],
+    ['sessions', checkoutSessionsPage(view, { rows: [row], values, problems: values, pages, mayWrite: true })],
+    ['no sessions', checkoutSessionsPage(view, { rows: [], values: {}, problems: {}, pages: {}, mayWrite: false })],
     ['new session', newSessionPage(view, { values: {}, problems: {}, idempotencyKey: text })],
     ['refused session', newSessionPage(view, { values: typed, problems: typed, idempotencyKey: text })],
-    ['session', sessionOfCheckoutPage(view, { ...session, may, done: 'created', problems: { form: text } })],
-    ['ended session', sessionOfCheckoutPage(view, { ...session, status: 'Expired', may: none, problems: {} })],
-    ['refunded session', sessionOfCheckoutPage(view, { ...paid, may: none, done: 'refunded', problems: {} })],
-    ['refused refund', sessionOfCheckoutPage(view, { ...paid, refunds: wrong, may: none, problems: typedRefund })],
+    ['session', checkoutSessionPage(view, { ...session, may, done: 'created', problems: { form: text } })],
+    ['ended session', checkoutSessionPage(view, { ...session, status: 'Expired', may: none, problems: {} })],
+    ['refunded session', checkoutSessionPage(view, { ...paid, may: none, done: 'refunded', problems: {} })],
+    ['refused refund', checkoutSessionPage(view, { ...paid, refunds: wrong, may: none, problems: typedRefund })],
     [
       'session refunded in whole',
-      sessionOfCheckoutPage(view, {
+      checkoutSessionPage(view, {
         ...paid,
         refunds: { ...refunds, rows: [], payments: [] },
         may: none,
@@ -98,7 +92,7 @@ function checkoutPages(language: ConsoleLanguage, text: string): NamedPages {
     ['refund preview', refundPreviewPage(view, { ...preview, payer: { name: text, account: text } })],
     ['refund preview without payer', refundPreviewPage(view, preview)],
     ['added item', newSessionPage(view, { values: { ...typed, add: '1' }, problems: {}, idempotencyKey: text })],
-    ['accepted money', sessionOfCheckoutPage(view, { ...session, may, done: 'accepted', problems: {} })],
+    ['accepted money', checkoutSessionPage(view, { ...session, may, done: 'accepted', problems: {} })],
     ...linkPages(view, text),
   ]
 }

@@ -16,7 +16,7 @@ import { eventPage, eventsPage } from './events.ts'
 import { visiblePlaces } from './places.ts'
 import { periodFilters, requestFilters, requestPage, requestProblemsPage, requestsPage } from './request-log.ts'
 import { issuedPage, newServiceAccountPage, serviceAccountPage, serviceAccountsPage } from './service-accounts.ts'
-import { simulated, simulationNames, simulationPage, simulationsPage } from './simulations.ts'
+import { simulationsByName, simulationNames, simulationPage, simulationsPage } from './simulations.ts'
 import { newWebhookPage, secretPage, webhookPage, webhooksPage } from './webhooks.ts'
 
 const at = new Date('2026-11-24T14:30:00Z')
@@ -220,7 +220,7 @@ function simulationPages(language: ConsoleLanguage, text: string): readonly (rea
   return [
     ['simulations', simulationsPage(view)],
     ...simulationNames.map((name) => {
-      const names = [...simulated[name].fields.map((field) => field.name), 'form']
+      const names = [...simulationsByName[name].fields.map((field) => field.name), 'form']
       const values = Object.fromEntries(names.map((each) => [each, text]))
       const form = { name, values, problems: values, idempotencyKey: text, result: text, may }
       return [`simulation ${name}`, simulationPage(view, form)] as const

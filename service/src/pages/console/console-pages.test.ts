@@ -15,8 +15,8 @@ import {
   textsIn,
   viewOf,
 } from '../../../../test/support/console-pages.ts'
-import { consoleMessage, type ConsoleView, type RoleName } from '../kit/frame.ts'
-import { type ConsoleLanguage, consoleLanguages, consoleTexts, readReader } from '../kit/language.ts'
+import { consoleMessagePage, type ConsoleView, type RoleName } from '../kit/frame.ts'
+import { type ConsoleLanguage, consoleLanguages, consoleTexts, readReaderPreferences } from '../kit/language.ts'
 import { calendarDay, time } from '../kit/parts.ts'
 import { qrCode } from '../qr.ts'
 import { accountPage, newPasswordPage, sessionsPage } from './account.ts'
@@ -261,7 +261,7 @@ function pagesOf(language: ConsoleLanguage, text: string, mayWrite = true): Read
       ),
     ],
     ['found nothing', findPage(inside('home'), { text, found: [], lists: [] })],
-    ['message', consoleMessage(view, text, text, { href: text, label: text })],
+    ['message', consoleMessagePage(view, text, text, { href: text, label: text })],
     ['design', designPage(inside('home'))],
   ])
 }
@@ -294,7 +294,8 @@ suite('the texts of the console', () => {
   })
 
   test("the language is the chosen one, then the browser's first supported language, else English", () => {
-    const read = (cookie: string, accepted?: string) => readReader({ headers: { cookie, 'accept-language': accepted } })
+    const read = (cookie: string, accepted?: string) =>
+      readReaderPreferences({ headers: { cookie, 'accept-language': accepted } })
     assert.equal(read('__Host-language=de', 'en').language, 'de')
     assert.equal(read('__Host-language=fr', 'fr, de;q=0.5, en;q=0.1').language, 'de')
     assert.equal(read('', 'fr').language, 'en')
@@ -304,7 +305,7 @@ suite('the texts of the console', () => {
   test("dates follow the browser's language variant, and times the chosen zone", () => {
     const at = new Date('2026-12-05T23:30:00Z')
     const shown = (cookie: string, accepted: string) => {
-      const reader = readReader({ headers: { cookie, 'accept-language': accepted } })
+      const reader = readReaderPreferences({ headers: { cookie, 'accept-language': accepted } })
       const view = { ...viewOf(reader.language), ...reader }
       return [
         time(view, at).html.replaceAll(/<[^>]*>/g, ''),

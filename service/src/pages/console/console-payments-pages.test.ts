@@ -9,13 +9,13 @@ import type { ConsoleView } from '../kit/frame.ts'
 import { type ConsoleLanguage, consoleLanguages, consoleTexts } from '../kit/language.ts'
 import { customerFilters, customerFormPage, customerPage, customersPage } from './customer-pages.ts'
 import { newPayoutPage, payoutPreviewPage } from './new-payout.ts'
-import { noRepeats } from './repeats.ts'
+import { noDuplicates } from './repeats.ts'
 import { newOrderPage, orderFields, orderPage, ordersPage } from './orders.ts'
 import { choosePayeePage } from './payee-choice.ts'
 import { checkPayeePage, newPayeePage, payeeFilters, payeePage, payeesPage } from './payees.ts'
 import { payoutPage } from './payout.ts'
 import { confirmationDocument } from './payout-confirmation.ts'
-import { payoutFilters, payoutsPage, waitingPage } from './payouts.ts'
+import { payoutFilters, payoutsPage, pendingApprovalsPage } from './payouts.ts'
 import { visiblePlaces } from './places.ts'
 import { texts } from './texts/index.ts'
 import { transactionFilters, transactionPage, transactionsPage } from './transactions.ts'
@@ -94,8 +94,8 @@ function waitingPages(view: ConsoleView, text: string): NamedPages {
     { ...held, kind: 'bulk', name: text, payouts: 1, createdAt: at },
   ] as const
   return (['mine', 'made', 'waiting'] as const).flatMap((tab) => [
-    [`waiting ${tab}`, waitingPage(view, { rows, pages, mayWrite: true, tab })] as const,
-    [`none waiting ${tab}`, waitingPage(view, { rows: [], pages: {}, mayWrite: false, tab })] as const,
+    [`waiting ${tab}`, pendingApprovalsPage(view, { rows, pages, mayWrite: true, tab })] as const,
+    [`none waiting ${tab}`, pendingApprovalsPage(view, { rows: [], pages: {}, mayWrite: false, tab })] as const,
   ])
 }
 
@@ -165,7 +165,7 @@ function payoutPages(language: ConsoleLanguage, text: string): NamedPages {
             approval: { until: at, decision: text, decidedBy: text, decidedAt: at, reason: text },
             may: { cancel: approve !== 'no', approve },
             done: ({ yes: 'created', own: 'noteSaved', no: 'cancelled' } as const)[approve],
-            repeats: approve === 'no' ? noRepeats : repeats,
+            repeats: approve === 'no' ? noDuplicates : repeats,
             note: { text: approve === 'own' ? '' : text, updatedBy: text, updatedAt: at, mayWrite: approve !== 'no' },
             recalls: { rows: [recall], form: { idempotencyKey: text, typed: { reason: text, text } } },
             hold: explainHold({ kind: 'names', by: at }),
@@ -358,7 +358,7 @@ function orderPages(language: ConsoleLanguage, text: string): NamedPages {
       ordersPage(view, { rows: [row], values: { status: text }, problems: { status: text }, pages, mayWrite: true }),
     ],
     ['no orders', ordersPage(view, { rows: [], values: {}, problems: {}, pages: {}, mayWrite: false })],
-    ['new order', newOrderPage(view, { ...draft, values: {}, problems: {}, repeats: noRepeats })],
+    ['new order', newOrderPage(view, { ...draft, values: {}, problems: {}, repeats: noDuplicates })],
     [
       'refused order',
       newOrderPage(view, {
@@ -431,7 +431,7 @@ test('the preview is worded in the language of the page', () => {
   const preview = (language: 'en' | 'de', amounts: readonly (typeof above)[number][] = []) =>
     payoutPreviewPage(viewOf(language), {
       ...{ ...draft, payee: 'P', payeeAccount: 'A', accepted: true, needsApproval: true, problems: {} },
-      ...{ fee: '0.00', total: '1.00', repeats: noRepeats },
+      ...{ fee: '0.00', total: '1.00', repeats: noDuplicates },
       rules: [{ rule: 'approval', verdict: 'passed', detail: english, hold, amounts: [...amounts] }],
     })
   assert.match(preview('en', above), /It waits for the approval/)

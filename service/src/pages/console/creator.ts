@@ -1,7 +1,7 @@
 /** Shows the creator of a payee, session or key, with a link to its history in the audit log. */
 import { html, type Html } from '../html.ts'
 import { time } from '../kit/parts.ts'
-import { linkOf } from '../kit/request.ts'
+import { pathWithQuery } from '../kit/request.ts'
 import type { Frame, Visitor } from './request.ts'
 import { texts } from './texts/index.ts'
 
@@ -18,7 +18,7 @@ export async function readCreatorFact(
 ): Promise<CreatorFact> {
   const a = texts[view.language].audit
   const maker = await audit.makerOfThing(caller.partnerId, id)
-  const history = caller.permissions.includes('users:read') && linkOf(`${view.root}audit`, { subject: id })
+  const history = caller.permissions.includes('users:read') && pathWithQuery(`${view.root}audit`, { subject: id })
   if (maker === undefined && history === false) return [a.added, undefined]
   if (maker === undefined) return [a.history, html`<a href="${String(history)}">${a.historyShow}</a>`]
   return [

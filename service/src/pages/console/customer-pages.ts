@@ -3,15 +3,15 @@ import { decimalText, type kycFields, type ResponseOf } from '@partner-payments/
 import { html, type Html } from '../html.ts'
 import {
   confirmationDialog,
-  check,
+  checkbox,
   type Draft,
   formPage,
   hiddenField,
   type Input,
   inputs,
   dialogButton,
-  optionsOf,
-  type Problems,
+  toSelectOptions,
+  type FieldProblems,
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type ListRows, listPage } from '../kit/lists.ts'
@@ -24,14 +24,14 @@ import {
   money,
   rawJson,
   section,
-  strip,
+  summaryStrip,
   table,
   time,
   type Tone,
   wordFor,
   verificationTones,
 } from '../kit/parts.ts'
-import { linkOf } from '../kit/request.ts'
+import { pathWithQuery } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { importLinks } from './imports.ts'
 import { texts } from './texts/index.ts'
@@ -76,8 +76,8 @@ export function customersPage(view: ConsoleView, { rows, mayWrite, done, ...show
     filters: [
       { name: 'namePrefix', label: c.namePrefix, help: c.namePrefixHelp },
       { name: 'email', label: c.email },
-      { name: 'verificationState', label: c.verificationState, options: optionsOf(c.states) },
-      { name: 'customerType', label: c.customerType, options: optionsOf(c.type) },
+      { name: 'verificationState', label: c.verificationState, options: toSelectOptions(c.states) },
+      { name: 'customerType', label: c.customerType, options: toSelectOptions(c.type) },
     ],
     more: [
       { name: 'partnerCustomerIdentifier', label: c.identifier },
@@ -144,7 +144,7 @@ function identityPart(
         <form method="post" action="${view.root}customers/${id}/verifications">
           ${hiddenField('idempotencyKey', form.idempotencyKey)}
           ${kindsByType[type].map((kind, index) =>
-            check({ id: `kind-${kind}`, name: kind, value: 'true', label: t.kinds[kind], isChecked: index === 0 }),
+            checkbox({ id: `kind-${kind}`, name: kind, value: 'true', label: t.kinds[kind], isChecked: index === 0 }),
           )}
           <button type="submit">${t.start}</button>
         </form>
@@ -228,7 +228,7 @@ type CustomerView = CustomerRow & {
     readonly wallets: boolean
   }
   readonly done?: 'created' | 'changed' | 'accountOpened' | undefined
-  readonly problems: Problems
+  readonly problems: FieldProblems
   readonly raw: unknown
 }
 
@@ -260,7 +260,7 @@ export function customerPage(view: ConsoleView, customer: CustomerView): string 
         <h1>${name}</h1>
         ${may.write && html`<a class="button" href="${view.root}customers/${id}/edit">${c.edit}</a>`}
       </div>
-      ${strip([
+      ${summaryStrip([
         [c.verification, badge(verificationTones[verification.state], c.states[verification.state])],
         [c.customerType, c.type[type]],
         [c.serviceId, identifier(view, serviceId, c.serviceId)],
@@ -280,7 +280,7 @@ export function customerPage(view: ConsoleView, customer: CustomerView): string 
 function customerLinks(view: ConsoleView, { id, may }: CustomerView): Html {
   const c = texts[view.language].customers
   const link = (path: string, text: string) =>
-    html`<a class="button" href="${linkOf(`${view.root}${path}`, { customerId: id })}">${text}</a>`
+    html`<a class="button" href="${pathWithQuery(`${view.root}${path}`, { customerId: id })}">${text}</a>`
   return html`<p class="buttons">
     ${may.transactions && link('transactions', c.transactions)} ${may.payouts && link('payouts', c.payouts)}
     ${may.payees && link('payees', c.payees)} ${may.wallets && link('wallets', view.t.wallets)}
@@ -411,7 +411,7 @@ function dataPart(view: ConsoleView, { id, name, may }: CustomerView): Html {
           title: fill(c.eraseTitle, { name: shownName }),
           action: `${view.root}customers/${id}/erase`,
           effects: [c.eraseEffects, c.eraseKept, c.eraseFinal],
-          fields: check({ id: 'nothing-owed', name: 'nothingOwed', value: 'true', label: c.nothingOwed }),
+          fields: checkbox({ id: 'nothing-owed', name: 'nothingOwed', value: 'true', label: c.nothingOwed }),
           submit: c.erase,
           cancel: view.t.cancel,
         })}`

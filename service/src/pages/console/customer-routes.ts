@@ -2,8 +2,17 @@
 import { decimalText, identity, kycFields, type ResponseOf } from '@partner-payments/wire'
 import { ifFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
-import type { Problems, Values } from '../kit/forms.ts'
-import { linkOf, page, queryText, readForm, readDone, readQuery, seeOther, pageStatus } from '../kit/request.ts'
+import type { FieldProblems, FieldValues } from '../kit/forms.ts'
+import {
+  pathWithQuery,
+  page,
+  queryText,
+  readForm,
+  readCompletedForm,
+  readQuery,
+  seeOther,
+  pageStatus,
+} from '../kit/request.ts'
 import {
   customerFilters,
   customerFormPage,
@@ -14,7 +23,7 @@ import {
 } from './customer-pages.ts'
 import { customerImporter } from './import-customers.ts'
 import { importRoutes } from './imports.ts'
-import { callOf, type Frame, may, type Person, problemsOf, readList, type Routes, placeRoutes } from './request.ts'
+import { callOf, type Frame, may, type Person, refusalProblems, readList, type Routes, placeRoutes } from './request.ts'
 import { texts } from './texts/index.ts'
 
 type Customer = ResponseOf<'getCustomer'>
@@ -43,7 +52,7 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
     ...shown,
     rows: data.map(customerRow),
     mayWrite: may(person, 'customers:write'),
-    done: readDone(request, ['erased', 'erasedKept']),
+    done: readCompletedForm(request, ['erased', 'erasedKept']),
   }
   return page(request, pageStatus(shown.problems), customersPage(view, customers))
 }
@@ -51,7 +60,7 @@ async function showOne(
   { operate }: Frame,
   request: PublicRequest,
   person: Person,
-  problems: Problems = {},
+  problems: FieldProblems = {},
 ): Promise<PublicAnswer> {
   const { view } = person
   const call = { ...callOf(person, request), params: { id: idOf(request) } }
@@ -80,7 +89,7 @@ async function showOne(
       by: actor?.name,
       fields: changes,
     })),
-    moreChanges: history.nextCursor === null ? undefined : linkOf(raw.guid, { changes: history.nextCursor }),
+    moreChanges: history.nextCursor === null ? undefined : pathWithQuery(raw.guid, { changes: history.nextCursor }),
     may: {
       write: may(person, 'customers:write'),
       openAccount: may(person, 'accounts:write'),
@@ -89,7 +98,7 @@ async function showOne(
       payees: may(person, 'beneficiaries:read'),
       wallets: may(person, 'wallets:read'),
     },
-    done: readDone(request, ['created', 'changed', 'accountOpened']),
+    done: readCompletedForm(request, ['created', 'changed', 'accountOpened']),
     problems,
     raw,
   }
@@ -110,7 +119,7 @@ export const customerRoutes: Routes = (frame) => {
     try {
       return seeOther(await act())
     } catch (error) {
-      return showOne(frame, request, person, problemsOf(texts[person.view.language].payments, error, []))
+      return showOne(frame, request, person, refusalProblems(texts[person.view.language].payments, error, []))
     }
   }
   return [
@@ -164,14 +173,14 @@ const balanceRow = ({ currency, posted, reserved, available }: CustomerBalance) 
 })
 
 /** Returns the values of a customer by the fields of the form. */
-const customerValues = ({ email, partnerCustomerIdentifier, kyc }: Customer): Values =>
+const customerValues = ({ email, partnerCustomerIdentifier, kyc }: Customer): FieldValues =>
   Object.fromEntries(
     Object.entries({ ...kyc, email, partnerCustomerIdentifier }).flatMap(([name, value]) =>
       value === undefined || !formFields.includes(name) ? [] : [[name, value] as const],
     ),
   )
 
-const readTyped = (request: PublicRequest): Values => {
+const readTyped = (request: PublicRequest): FieldValues => {
   const given = readForm(request)
   return Object.fromEntries(formFields.map((name) => [name, given(name).trim()] as const))
 }
@@ -179,7 +188,12 @@ const readTyped = (request: PublicRequest): Values => {
 /** The forms that create and change a customer. A change sends only changed fields, and null for an emptied one. */
 const customerFormRoutes: Routes = (frame) => {
   const { operate } = frame
-  type Form = { readonly values: Values; readonly id?: string; readonly problems?: Problems; readonly key?: string }
+  type Form = {
+    readonly values: FieldValues
+    readonly id?: string
+    readonly problems?: FieldProblems
+    readonly key?: string
+  }
   const show = (request: PublicRequest, { view }: Person, { values, id, problems = {}, key }: Form): PublicAnswer => {
     const draft = { values, id, problems, idempotencyKey: key || newId() }
     return page(request, pageStatus(problems), customerFormPage(view, draft))
@@ -198,7 +212,7 @@ const customerFormRoutes: Routes = (frame) => {
       const { guid } = await operate('createCustomer', { ...callOf(person, request), idempotencyKey: key, body })
       return seeOther(`../customers/${guid}?done=created`)
     } catch (error) {
-      const problems = problemsOf(texts[person.view.language].payments, error, formFields, {
+      const problems = refusalProblems(texts[person.view.language].payments, error, formFields, {
         email: person.view.t.emailWrong,
       })
       return show(request, person, { values, problems, key })
@@ -223,7 +237,7 @@ const customerFormRoutes: Routes = (frame) => {
       await operate('updateCustomer', { ...call, body })
       return seeOther(`../${call.params.id}?done=changed`)
     } catch (error) {
-      const problems = problemsOf(texts[person.view.language].payments, error, formFields, {
+      const problems = refusalProblems(texts[person.view.language].payments, error, formFields, {
         email: person.view.t.emailWrong,
       })
       return show(request, person, { values: typed, id: call.params.id, problems })

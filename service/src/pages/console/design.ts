@@ -10,14 +10,14 @@ import {
   calendarDay,
   apiCall,
   copyButton,
-  empty,
+  emptyState,
   facts,
   identifier,
   message,
   money,
   rawJson,
   steps,
-  strip,
+  summaryStrip,
   table,
   time,
 } from '../kit/parts.ts'
@@ -147,7 +147,7 @@ const tables = (view: ConsoleView): Html =>
 
 const emptyLists = (view: ConsoleView): Html =>
   html`<p class="calm">Nothing waits for you.</p>
-    ${empty({
+    ${emptyState({
       title: 'No balance yet',
       text: 'Each currency that you hold gets a row here.',
       more: apiCall(view, 'POST /v1/customers/{id}/account', 'API call that opens an account'),
@@ -197,7 +197,7 @@ function filtersAndPages(view: ConsoleView): Html {
 }
 
 const oneThing = (view: ConsoleView): Html =>
-  html`${strip([
+  html`${summaryStrip([
     ['Amount', money(view, '1250.00', 'EUR', 'main')],
     ['Status', badge('warning', 'Waits for approval')],
     ['Account', account(view, 'DE89370400440532013000')],

@@ -3,17 +3,26 @@ import { referenceCharsMax, type ResponseOf } from '@partner-payments/wire'
 import { ifFound, notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { newId, uuidPattern } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
-import { hiddenField, type Problems } from '../kit/forms.ts'
+import { hiddenField, type FieldProblems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { isPartial, type ListRows, listPage } from '../kit/lists.ts'
-import { apiCall, copyBlock, facts, freeText, identifier, message, strip, table, time } from '../kit/parts.ts'
-import { readId, linkOf, page, queryText, readForm, readDone, seeOther, pageStatus } from '../kit/request.ts'
+import { apiCall, copyBlock, facts, freeText, identifier, message, summaryStrip, table, time } from '../kit/parts.ts'
+import {
+  readId,
+  pathWithQuery,
+  page,
+  queryText,
+  readForm,
+  readCompletedForm,
+  seeOther,
+  pageStatus,
+} from '../kit/request.ts'
 import { fill } from '../language.ts'
 import {
   callOf,
   type Frame,
   type Routes,
-  problemsOf,
+  refusalProblems,
   readList,
   placeRoutes,
   type Visitor,
@@ -70,7 +79,7 @@ type EventView = EventRow & {
   readonly deliveries: readonly EventDelivery[]
   readonly mayWrite: boolean
   readonly done?: 'redelivered' | undefined
-  readonly problems: Problems
+  readonly problems: FieldProblems
 }
 
 export function eventPage(view: ConsoleView, event: EventView): string {
@@ -83,14 +92,16 @@ export function eventPage(view: ConsoleView, event: EventView): string {
     wide: true,
     main: html`${done !== undefined && message('good', texts[view.language].developers[done])}
       <h1>${type}</h1>
-      ${strip([
+      ${summaryStrip([
         [e.reference, freeText(reference)],
         [e.occurred, time(view, occurredAt)],
       ])}
       ${facts([[e.id, identifier(view, id, e.id)]])}
       <p class="buttons">
         ${transactionHref !== undefined && html`<a class="button" href="${transactionHref}">${e.toTransaction}</a>`}
-        <a class="button" href="${linkOf(`${view.root}events`, { reference })}">${fill(e.toEvents, { reference })}</a>
+        <a class="button" href="${pathWithQuery(`${view.root}events`, { reference })}"
+          >${fill(e.toEvents, { reference })}</a
+        >
       </p>
       <section aria-labelledby="deliveries-title">
         <h2 id="deliveries-title">${e.deliveries}</h2>
@@ -194,7 +205,7 @@ async function showOne(
   frame: Frame,
   request: PublicRequest,
   person: Visitor,
-  problems: Problems = {},
+  problems: FieldProblems = {},
 ): Promise<PublicAnswer> {
   const { view, caller } = person
   const found = await frame.operate('getEvent', { ...callOf(person, request), params: { id: readId(request) } })
@@ -211,7 +222,7 @@ async function showOne(
     problems,
     deliveries: deliveries.filter((each) => each !== undefined),
     mayWrite: caller.permissions.includes('webhooks:write'),
-    done: readDone(request, ['redelivered']),
+    done: readCompletedForm(request, ['redelivered']),
   }
   return page(request, pageStatus(problems), eventPage(view, shown))
 }
@@ -224,7 +235,7 @@ async function redeliver(frame: Frame, request: PublicRequest, person: Visitor):
   try {
     await frame.operate('redeliver', { ...call, idempotencyKey: given('idempotencyKey') || newId() })
   } catch (error) {
-    return showOne(frame, request, person, problemsOf(texts[person.view.language].payments, error, []))
+    return showOne(frame, request, person, refusalProblems(texts[person.view.language].payments, error, []))
   }
   return seeOther(`../${id}?done=redelivered`)
 }

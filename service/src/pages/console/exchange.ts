@@ -3,13 +3,20 @@ import { decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import { ifFound, type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { currencies, newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
-import { amountCharsMax, hiddenField, inputs, type Options, type Problems, type Values } from '../kit/forms.ts'
+import {
+  amountCharsMax,
+  hiddenField,
+  inputs,
+  type Options,
+  type FieldProblems,
+  type FieldValues,
+} from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { filterForm } from '../kit/lists.ts'
-import { empty, facts, formatGrouped, message, money, moneyText, strip, table, time } from '../kit/parts.ts'
+import { emptyState, facts, formatGrouped, message, money, moneyText, summaryStrip, table, time } from '../kit/parts.ts'
 import {
   readId,
-  linkOf,
+  pathWithQuery,
   page,
   readExactAmount,
   readForm,
@@ -21,7 +28,15 @@ import {
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { type CustomerLink, readCustomerLinks } from './customer-link.ts'
-import { callOf, type Frame, type Person, problemsOf, type Routes, placeRoutes, textsWithRefusals } from './request.ts'
+import {
+  callOf,
+  type Frame,
+  type Person,
+  refusalProblems,
+  type Routes,
+  placeRoutes,
+  textsWithRefusals,
+} from './request.ts'
 import { texts } from './texts/index.ts'
 import { transactionHref } from './transactions.ts'
 
@@ -48,15 +63,15 @@ type ExchangeView = {
   /** Currencies that can be chosen. */
   readonly currencies: readonly string[]
   /** Values of the quote form as typed. */
-  readonly values: Values
-  readonly problems: Problems
+  readonly values: FieldValues
+  readonly problems: FieldProblems
   readonly may: { readonly write: boolean; readonly transactions: boolean }
 }
 
 export function exchangePage(view: ConsoleView, exchange: ExchangeView): string {
   const x = texts[view.language].exchange
   const { problems, may } = exchange
-  const conversions = linkOf(`${view.root}transactions`, { category: 'Conversion' })
+  const conversions = pathWithQuery(`${view.root}transactions`, { category: 'Conversion' })
   return shell(view, {
     title: view.t.exchange,
     wide: true,
@@ -112,7 +127,7 @@ function ratesPart(view: ConsoleView, { rates, base, currencies, problems }: Exc
               ${time(view, rates.asOf, 'seconds')}
             </p>`
         : problems['base'] === undefined
-          ? empty({ title: x.noRates, text: x.noRatesText })
+          ? emptyState({ title: x.noRates, text: x.noRatesText })
           : form
     }
   </section>`
@@ -171,7 +186,7 @@ type QuoteView = {
   readonly idempotencyKey: string
   /** True if the person has just sent the form. */
   readonly isNew: boolean
-  readonly problems: Problems
+  readonly problems: FieldProblems
 }
 
 export function quotePage(view: ConsoleView, quote: QuoteView): string {
@@ -198,7 +213,7 @@ function amounts(view: ConsoleView, { status, sold, bought, rate }: QuoteView): 
     rate: formatGrouped(view.language, rate),
     bought: bought.currency,
   })
-  return strip([
+  return summaryStrip([
     [isDone ? x.sold : x.sell, money(view, sold.amount, sold.currency, 'main')],
     [isDone ? x.bought : x.buy, money(view, bought.amount, bought.currency, 'main')],
     [x.rate, rateText],
@@ -275,7 +290,7 @@ async function readRates({ operate }: Frame, request: PublicRequest, person: Per
   } catch (error) {
     if (error instanceof Refusal && error.code === 'fx_rates_unavailable') return { problems: {} }
     const { currencyUnknown } = texts[person.view.language].exchange
-    return { problems: problemsOf(refusalTexts(person), error, ['base'], { base: currencyUnknown }) }
+    return { problems: refusalProblems(refusalTexts(person), error, ['base'], { base: currencyUnknown }) }
   }
 }
 
@@ -283,8 +298,8 @@ async function show(
   frame: Frame,
   request: PublicRequest,
   person: Person,
-  typed: Values,
-  typedProblems: Problems = {},
+  typed: FieldValues,
+  typedProblems: FieldProblems = {},
 ): Promise<PublicAnswer> {
   const { view, caller } = person
   const { base } = readQuery(request, ['base'])
@@ -308,9 +323,9 @@ async function show(
 }
 
 /** Returns the error texts of a refused quote by field. The sold and the bought amount share one field. */
-function quoteProblems(person: Person, error: unknown, { sellCurrency, buyCurrency }: Values): Problems {
+function quoteProblems(person: Person, error: unknown, { sellCurrency, buyCurrency }: FieldValues): FieldProblems {
   const { sameCurrency, currencyUnknown, customerUnknown } = texts[person.view.language].exchange
-  const { sellAmount, buyAmount, ...problems } = problemsOf(
+  const { sellAmount, buyAmount, ...problems } = refusalProblems(
     refusalTexts(person),
     error,
     [...quoteFields, 'sellAmount', 'buyAmount'],
@@ -338,7 +353,7 @@ async function createQuote(frame: Frame, request: PublicRequest, person: Person)
   try {
     // Without a key: a quote moves no money, and a form that is changed after Back must create another quote.
     const { id } = await frame.operate('createFxQuote', { ...callOf(person, request), body })
-    return seeOther(linkOf(`exchange/${id}`, { side: side === 'buy' ? side : undefined }))
+    return seeOther(pathWithQuery(`exchange/${id}`, { side: side === 'buy' ? side : undefined }))
   } catch (error) {
     return show(frame, request, person, values, quoteProblems(person, error, values))
   }
@@ -367,14 +382,14 @@ async function readAvailable({ operate }: Frame, request: PublicRequest, person:
 function quoteFormHref({ view }: Person, side: 'buy' | 'sell', quote: QuoteAnswer): string {
   const { sellCurrency, buyCurrency, kind, customerId } = quote
   const amount = decimalText(side === 'buy' ? quote.buyAmount : quote.sellAmount)
-  return linkOf(`${view.root}exchange`, { sellCurrency, buyCurrency, amount, side, kind, customerId })
+  return pathWithQuery(`${view.root}exchange`, { sellCurrency, buyCurrency, amount, side, kind, customerId })
 }
 
 async function showQuote(
   frame: Frame,
   request: PublicRequest,
   person: Person,
-  problems: Problems = {},
+  problems: FieldProblems = {},
 ): Promise<PublicAnswer> {
   const { view, caller } = person
   const id = readId(request)
@@ -409,7 +424,7 @@ async function showQuote(
             href: caller.permissions.includes('transactions:read') ? transactionHref(view, acceptedBy) : undefined,
           },
     againHref: quoteFormHref(person, side, quote),
-    convertHref: linkOf(`${view.root}exchange/${id}/conversion`, { side }),
+    convertHref: pathWithQuery(`${view.root}exchange/${id}/conversion`, { side }),
     mayWrite: caller.permissions.includes('fx:write'),
     refusal: quote.conversionRefusal,
     idempotencyKey: newId(),
@@ -425,7 +440,7 @@ async function convert(frame: Frame, request: PublicRequest, person: Person): Pr
   try {
     await frame.operate('createFxConversion', { ...callOf(person, request), body: { quoteId, idempotencyKey } })
   } catch (error) {
-    return showQuote(frame, request, person, problemsOf(refusalTexts(person), error, []))
+    return showQuote(frame, request, person, refusalProblems(refusalTexts(person), error, []))
   }
   return seeOther(`../${quoteId}?done=exchanged`)
 }

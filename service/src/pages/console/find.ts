@@ -4,8 +4,18 @@ import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import { Refusal } from '../../kernel/api/index.ts'
 import { html } from '../html.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { accountText, empty, formatAccount, type Link, links, money, referenceText, table, time } from '../kit/parts.ts'
-import { linkOf, page, queryText, readTypedAmounts, seeOther } from '../kit/request.ts'
+import {
+  accountText,
+  emptyState,
+  formatAccount,
+  type Link,
+  links,
+  money,
+  referenceText,
+  table,
+  time,
+} from '../kit/parts.ts'
+import { pathWithQuery, page, queryText, readTypedAmounts, seeOther } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { callOf, type Person, type Routes } from './request.ts'
 import { texts } from './texts/index.ts'
@@ -39,7 +49,7 @@ export function findPage(view: ConsoleView, { text, found, lists }: SearchPage):
     main: html`<h1>${t.title}</h1>
       ${
         found.length === 0
-          ? empty({ title: text === '' ? t.nothingTyped : fill(t.nothing, { text }), text: t.what })
+          ? emptyState({ title: text === '' ? t.nothingTyped : fill(t.nothing, { text }), text: t.what })
           : table({
               caption: t.title,
               columns: [[t.found, 'head'], t.kind, texts[view.language].payments.created, [t.amount, 'number']],
@@ -191,7 +201,7 @@ export const findRoutes: Routes = ({ operate, withMoney }) => {
 function listLinks({ view }: Person, text: string): readonly Link[] {
   const t = texts[view.language].find
   const { amounts, currency } = readTypedAmounts(text)
-  const list = (query: Readonly<Record<string, string | undefined>>) => linkOf(`${view.root}transactions`, query)
+  const list = (query: Readonly<Record<string, string | undefined>>) => pathWithQuery(`${view.root}transactions`, query)
   return [
     ...amounts.map((amount) => ({
       text: fill(t.allOfAmount, { amount: [amount, currency].filter(Boolean).join(' ') }),

@@ -3,18 +3,18 @@ import { guestLinks as wire, type ResponseOf, emailCharsMax, nameCharsMax } from
 import { notFound, type PublicAnswer, type PublicRequest } from '../../kernel/api/index.ts'
 import { newId, uuidPattern } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
-import { hiddenField, inputs, optionsOf, type Problems, type Values } from '../kit/forms.ts'
+import { hiddenField, inputs, toSelectOptions, type FieldProblems, type FieldValues } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type ListRows, listPage } from '../kit/lists.ts'
 import { badge, apiCall, facts, time, type Tone } from '../kit/parts.ts'
-import { readDone, page, queryText, readForm, seeOther, pageStatus } from '../kit/request.ts'
+import { readCompletedForm, page, queryText, readForm, seeOther, pageStatus } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import {
   callOf,
   type Frame,
   may,
   type Person,
-  problemsOf,
+  refusalProblems,
   readList,
   type Routes,
   placeRoutes,
@@ -29,7 +29,7 @@ type GuestList = ListRows<GuestLink> & {
   readonly mayWrite: boolean
   readonly idempotencyKey: string
   /** The values of a refused form. */
-  readonly typed: Values
+  readonly typed: FieldValues
   readonly done?: 'sent' | 'revoked' | undefined
 }
 
@@ -95,7 +95,7 @@ function newLink(view: ConsoleView, { typed, problems, idempotencyKey }: GuestLi
       ${inputs(view, { values: typed, problems }, [
         { name: 'fullName', label: g.name, charsMax: nameCharsMax },
         { name: 'email', label: g.email, type: 'email', charsMax: emailCharsMax },
-        { name: 'access', label: g.access, value: 'read', options: optionsOf(g.accesses) },
+        { name: 'access', label: g.access, value: 'read', options: toSelectOptions(g.accesses) },
         html`<p class="help">${g.accessHelp}</p>`,
         {
           name: 'expiresInHours',
@@ -145,7 +145,7 @@ function openGuestPage(view: ConsoleView, opening: GuestInvitation): string {
   })
 }
 
-type RefusedForm = { readonly typed: Values; readonly problems: Problems }
+type RefusedForm = { readonly typed: FieldValues; readonly problems: FieldProblems }
 
 async function showList(
   { operate }: Frame,
@@ -163,7 +163,7 @@ async function showList(
     idempotencyKey: newId(),
     typed: refused?.typed ?? {},
     problems: refused?.problems ?? {},
-    done: readDone(request, ['sent', 'revoked']),
+    done: readCompletedForm(request, ['sent', 'revoked']),
   }
   return page(request, pageStatus(guests.problems), guestsPage(person.view, guests))
 }
@@ -185,7 +185,7 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
     const { language } = person.view
     const g = texts[language].guests
     const own = { email: g.emailWrong, fullName: g.nameWrong, expiresInHours: g.hoursWrong }
-    const problems = problemsOf(texts[language].payments, error, ['access', ...Object.keys(own)], own)
+    const problems = refusalProblems(texts[language].payments, error, ['access', ...Object.keys(own)], own)
     return showList(frame, request, person, { typed: { ...body, expiresInHours: hours }, problems })
   }
   return seeOther('guests?done=sent')

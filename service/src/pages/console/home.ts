@@ -3,13 +3,13 @@ import { decimalText } from '@partner-payments/wire'
 import type { Caller } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
-import { empty, formatGrouped, linkButton, table } from '../kit/parts.ts'
+import { emptyState, formatGrouped, linkButton, table } from '../kit/parts.ts'
 import { page } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { balancePlot, type BalancePlot, createPlot } from './balance-plot.ts'
 import { waitingPerPage } from './payouts.ts'
 import { callOf, type Frame, may, type Person, type Routes } from './request.ts'
-import { endsSoon } from './service-accounts.ts'
+import { needsRotation } from './service-accounts.ts'
 import { texts } from './texts/index.ts'
 import { isFailing } from './webhooks.ts'
 
@@ -90,7 +90,7 @@ function balanceTable({ t, language }: ConsoleView, balances: readonly Balance[]
 
 function noBalances(view: ConsoleView): Html {
   const { t, sandbox } = view
-  return empty({
+  return emptyState({
     title: t.balancesEmpty,
     text: sandbox ? t.balancesEmptySandbox : t.balancesEmptyText,
     more: html`<p class="more">
@@ -148,7 +148,7 @@ async function countWaiting(frame: Frame, person: Person, call: ReturnType<typeo
     found && { data: found.data.filter(counts), nextCursor: null }
   const late = only(sessions, ({ latePayments = [] }) => latePayments.some(({ status }) => status === 'Waiting'))
   const failing = only(hooks, isFailing)
-  const ending = only(keys, (key) => endsSoon(key, clock.now()))
+  const ending = only(keys, (key) => needsRotation(key, clock.now()))
   // The Admin who proposed the change cannot confirm it.
   const proposed = signOn !== undefined && signOn.proposedBy !== caller.serviceAccountId ? [signOn] : []
   const customers = texts[view.language].payments.unverifiedCustomers

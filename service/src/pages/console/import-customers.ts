@@ -1,5 +1,5 @@
 /** The import and the download of customers: columns, and the effect of each row. */
-import { customers as wire, kycFields, type ResponseOf, selectForeign } from '@partner-payments/wire'
+import { customers as wire, kycFields, type ResponseOf, selectUntrustedFields } from '@partner-payments/wire'
 import { ifFound, type PublicRequest, type Refusal } from '../../kernel/api/index.ts'
 import type { FileColumns, FileRow } from '../kit/csv.ts'
 import { queryText } from '../kit/request.ts'
@@ -125,7 +125,7 @@ function requestBody({ cells }: CustomerRow, customer: Customer | undefined): Bo
 /** Lists the fields that do not match the schema of the API. */
 function wrongFields({ kyc = {}, ...body }: Body): readonly string[] {
   const wrong = (fields: object, properties: Readonly<Record<string, object>>) =>
-    Object.entries(fields).filter(([name, value]) => selectForeign(value, properties[name] ?? {}) === undefined)
+    Object.entries(fields).filter(([name, value]) => selectUntrustedFields(value, properties[name] ?? {}) === undefined)
   return [...wrong(body, wire.CustomerCreate.properties), ...wrong(kyc, wire.KycInput.properties)].map(([name]) => name)
 }
 

@@ -1,8 +1,13 @@
 /** The import and the download of payees: columns, and the effect of each row. */
-import { beneficiaries as wire, type PayeeAddress, type ResponseOf, selectForeign } from '@partner-payments/wire'
+import {
+  beneficiaries as wire,
+  type PayeeAddress,
+  type ResponseOf,
+  selectUntrustedFields,
+} from '@partner-payments/wire'
 import { ifFound, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { isUuid } from '../../kernel/index.ts'
-import { formatDomestic, readAmericanNumber, readBritishNumber, readSortCode } from '../../rails/index.ts'
+import { formatDomesticAccount, readAmericanNumber, readBritishNumber, readSortCode } from '../../rails/index.ts'
 import type { BeneficiaryCreate, Beneficiary } from '../../parties/beneficiaries/index.ts'
 import type { FileColumns, FileRow } from '../kit/csv.ts'
 import { fill } from '../language.ts'
@@ -59,10 +64,10 @@ function accountKey({ cells }: PayeeRow): string {
   if (cells.walletAddress !== '') return cells.walletAddress
   const [sortCode, british] = [readSortCode(cells.sortCode), readBritishNumber(cells.accountNumber)]
   if (sortCode !== undefined && british !== undefined)
-    return formatDomestic({ system: 'GBDSC', sortCode, accountNumber: british })
+    return formatDomesticAccount({ system: 'GBDSC', sortCode, accountNumber: british })
   const american = readAmericanNumber(cells.accountNumber)
   if (cells.routingNumber === '' || american === undefined) return ''
-  return formatDomestic({ system: 'USABA', routingNumber: cells.routingNumber, accountNumber: american })
+  return formatDomesticAccount({ system: 'USABA', routingNumber: cells.routingNumber, accountNumber: american })
 }
 
 const storedAccount = ({ iban, domesticAccount, walletAddress }: Beneficiary): string =>
@@ -95,7 +100,7 @@ function requestBody(row: PayeeRow): FieldTexts & { readonly address?: FieldText
 const wrongFields = (body: object, properties: Readonly<Record<string, object>>): readonly string[] =>
   Object.entries(body).flatMap(([name, value]) => {
     const schema = properties[name]
-    return schema === undefined || selectForeign(value, schema) === undefined ? [name] : []
+    return schema === undefined || selectUntrustedFields(value, schema) === undefined ? [name] : []
   })
 
 async function plan(

@@ -5,13 +5,13 @@ import { type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from
 import type { UploadKind } from '../../people/users/index.ts'
 import { html, type Html } from '../html.ts'
 import { type FileColumns, readTable, type FileRow, spreadsheetText, decodeFile } from '../kit/csv.ts'
-import { hiddenField, input, type Problems, type Values } from '../kit/forms.ts'
-import { consoleMessage, type ConsoleView, shell } from '../kit/frame.ts'
+import { hiddenField, input, type FieldProblems, type FieldValues } from '../kit/forms.ts'
+import { consoleMessagePage, type ConsoleView, shell } from '../kit/frame.ts'
 import { readFormData } from '../kit/multipart.ts'
-import { badge, linkButton, message, strip, table } from '../kit/parts.ts'
+import { badge, linkButton, message, summaryStrip, table } from '../kit/parts.ts'
 import {
   readId,
-  linkOf,
+  pathWithQuery,
   page,
   queryText,
   readForm,
@@ -22,7 +22,7 @@ import {
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { refusalText } from './bulk-check-page.ts'
-import { download } from './bulk-drafts.ts'
+import { csvDownload } from './bulk-drafts.ts'
 import { inParallel } from './parallel.ts'
 import { type Frame, type Person, type Routes, placeRoutes } from './request.ts'
 import { texts } from './texts/index.ts'
@@ -85,15 +85,15 @@ const columnNames = <Column extends string>({ columns }: Pick<Importer<Column>, 
 export const importLinks = (
   view: ConsoleView,
   place: 'payees' | 'customers',
-  values: Values,
+  values: FieldValues,
   mayWrite: boolean,
 ): Html => {
   const i = texts[view.language].imports
-  return html`${linkButton(linkOf(`${view.root}${place}/${place}.csv`, values), i.export)}
+  return html`${linkButton(pathWithQuery(`${view.root}${place}/${place}.csv`, values), i.export)}
   ${mayWrite && linkButton(`${view.root}${place}/import`, i[place].open)}`
 }
 
-type ImportPage = { readonly place: 'payees' | 'customers'; readonly problems: Problems }
+type ImportPage = { readonly place: 'payees' | 'customers'; readonly problems: FieldProblems }
 
 export function newImportPage(view: ConsoleView, { place, problems }: ImportPage): string {
   const i = texts[view.language].imports
@@ -128,7 +128,7 @@ type PlanPage = {
   readonly rows: readonly (RowResult & { readonly fields: readonly string[] })[]
   /** Absent: the import was applied, and the page shows the results. */
   readonly send?: { readonly revision: number; readonly seen: string }
-  readonly problems: Problems
+  readonly problems: FieldProblems
 }
 
 const effects = ['Create', 'Change', 'Same', 'Refused'] as const
@@ -159,7 +159,7 @@ export function importPage(view: ConsoleView, { id, place, rows, send, problems 
     main: html`${send === undefined && message('good', fill(i.done, numbers))}
       <h1>${i[place].title}</h1>
       ${send !== undefined && html`<p class="lead">${i.checkedText}</p>`}
-      ${strip(effects.map((effect) => [send === undefined ? i.results[effect] : i.counts[effect], count(counts[effect])]))}
+      ${summaryStrip(effects.map((effect) => [send === undefined ? i.results[effect] : i.counts[effect], count(counts[effect])]))}
       ${
         send !== undefined &&
         (counts.Create + counts.Change === 0
@@ -216,9 +216,13 @@ export function importRoutes<Column extends string>(importer: Importer<Column>):
   return (frame): readonly PublicRoute[] => {
     const { kind, place, permissions } = importer
     const route = placeRoutes(frame, frame.withMoney, place)
-    const showNew = (request: PublicRequest, person: Person, problems: Problems = {}): PublicAnswer =>
+    const showNew = (request: PublicRequest, person: Person, problems: FieldProblems = {}): PublicAnswer =>
       page(request, pageStatus(problems), newImportPage(person.view, { place, problems }))
-    const show = async (request: PublicRequest, person: Person, problems: Problems = {}): Promise<PublicAnswer> => {
+    const show = async (
+      request: PublicRequest,
+      person: Person,
+      problems: FieldProblems = {},
+    ): Promise<PublicAnswer> => {
       const { id, revision, content } = await frame.uploads.find<ImportContent<Column>>(person, kind, readId(request))
       if (content === undefined) return seeOther('../import')
       if (content.results !== undefined) {
@@ -261,7 +265,7 @@ export function importRoutes<Column extends string>(importer: Importer<Column>):
       ),
       route('GET', '/import', permissions.write, (_frame, request, person) => showNew(request, person)),
       route('GET', '/import/template.csv', permissions.write, (_frame, _request, { view }) =>
-        download(`${place}.csv`, spreadsheetText(view.language, [columnNames(importer)])),
+        csvDownload(`${place}.csv`, spreadsheetText(view.language, [columnNames(importer)])),
       ),
       {
         ...route('POST', '/import', permissions.write, async (_frame, request, person) => {
@@ -303,14 +307,19 @@ async function exportList<Column extends string>(
     const found = await importer.list(frame, request, person, queryText({ ...withTimes(values), cursor, limit: '100' }))
     lines.push(...found.rows)
     if (lines.length > exportRowsMax + 1) {
-      const back = { href: linkOf(`${view.root}${importer.place}`, values), label: i[importer.place].back }
+      const back = { href: pathWithQuery(`${view.root}${importer.place}`, values), label: i[importer.place].back }
       return page(
         request,
         400,
-        consoleMessage(view, i.export, fill(i.tooMany, { count: exportRowsMax.toLocaleString(view.language) }), back),
+        consoleMessagePage(
+          view,
+          i.export,
+          fill(i.tooMany, { count: exportRowsMax.toLocaleString(view.language) }),
+          back,
+        ),
       )
     }
     cursor = found.rows.length === 0 ? undefined : (found.nextCursor ?? undefined)
   } while (cursor !== undefined)
-  return download(`${importer.place}.csv`, spreadsheetText(view.language, lines))
+  return csvDownload(`${importer.place}.csv`, spreadsheetText(view.language, lines))
 }

@@ -3,12 +3,12 @@ import { type PublicRequest, type PublicRoute, readCookie, Refusal, sessionCooki
 import { isUuid, uuidPattern } from '../../kernel/index.ts'
 import { type MailChoices, type InboxEntry, type Reader, mailFrequencies, zoneNames } from '../../inbox/index.ts'
 import { html, type Html } from '../html.ts'
-import { formPage, type Input, type Options, postButton, type Problems } from '../kit/forms.ts'
+import { formPage, type Input, type Options, postButton, type FieldProblems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { consoleLanguages, consoleTexts } from '../kit/language.ts'
 import { pager, type PageLinks } from '../kit/lists.ts'
-import { badge, empty, heading, linkButton, message, table, time } from '../kit/parts.ts'
-import { readId, linkOf, safeNextPath, page, readForm, readQuery, seeOther, pageStatus } from '../kit/request.ts'
+import { badge, emptyState, heading, linkButton, message, table, time } from '../kit/parts.ts'
+import { readId, pathWithQuery, safeNextPath, page, readForm, readQuery, seeOther, pageStatus } from '../kit/request.ts'
 import { type Person, type Routes } from './request.ts'
 import { texts } from './texts/index.ts'
 
@@ -30,7 +30,7 @@ export function inboxPage(view: ConsoleView, { entries, pages }: InboxPage): str
         html`<div class="buttons">${readAll} ${linkButton(`${view.root}notifications`, t.choose)}</div>`,
       )}
       <p class="lead">${t.lead}</p>
-      ${entries.length === 0 ? empty({ title: t.empty, text: t.emptyText }) : entryTable(view, entries)}
+      ${entries.length === 0 ? emptyState({ title: t.empty, text: t.emptyText }) : entryTable(view, entries)}
       ${pager(view, pages)}`,
   })
 }
@@ -81,7 +81,7 @@ export type NotificationWords = {
 type NotificationsPage = {
   readonly words: NotificationWords
   readonly choices: MailChoices
-  readonly problems: Problems
+  readonly problems: FieldProblems
   readonly done?: boolean
 }
 
@@ -129,7 +129,7 @@ export function readChoices(request: PublicRequest, { kinds }: MailChoices) {
 }
 
 /** Returns the error texts of the refused fields. Throws other errors. */
-export function choiceProblems(view: ConsoleView, error: unknown): Problems {
+export function choiceProblems(view: ConsoleView, error: unknown): FieldProblems {
   if (!(error instanceof Refusal) || error.code !== 'validation_failed') throw error
   const { wrong } = texts[view.language].inbox
   return Object.fromEntries(error.errors.map(({ pointer }) => [pointer.split('/').at(-1) ?? 'form', wrong]))
@@ -151,12 +151,12 @@ export const inboxRoutes: Routes = ({ inbox, members, withPerson, withMoney }) =
     const beforeId = cursor !== undefined && isUuid(cursor) ? cursor.toLowerCase() : null
     const { entries, nextId } = await inbox.page(inboxReader(person), view.language, { beforeId, rowsMax: perPage })
     const pages = {
-      next: nextId && linkOf('inbox', { cursor: nextId }),
+      next: nextId && pathWithQuery('inbox', { cursor: nextId }),
       first: beforeId === null ? undefined : 'inbox',
     }
     return page(request, 200, inboxPage({ ...view, current: 'inbox' }, { entries, pages }))
   }
-  const showChoices = async (request: PublicRequest, person: Person, problems: Problems = {}) => {
+  const showChoices = async (request: PublicRequest, person: Person, problems: FieldProblems = {}) => {
     const { view } = person
     const choices = await inbox.choices(inboxReader(person))
     const t = texts[view.language].inbox
@@ -228,7 +228,7 @@ const openRoute = (members: Parameters<Routes>[0]['members']): PublicRoute => ({
     const token = readCookie(request.headers['cookie'], sessionCookie)
     const signed = token === undefined ? undefined : await members.signedIn(token)
     if (signed?.caller.partnerId === partner) return seeOther(next)
-    if (!uuidPattern.test(partner)) return seeOther(linkOf('sign-in', { next }))
-    return seeOther(linkOf('sign-in', { partner, next }))
+    if (!uuidPattern.test(partner)) return seeOther(pathWithQuery('sign-in', { next }))
+    return seeOther(pathWithQuery('sign-in', { partner, next }))
   },
 })

@@ -1,10 +1,10 @@
 /** The line items of a form: rows of fields, and a button that adds a row. Without a script, the server returns the form with one more row. */
 import { decimalText, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
-import { inputs, type FormState, type Values } from '../kit/forms.ts'
+import { inputs, type FormState, type FieldValues } from '../kit/forms.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { money, table } from '../kit/parts.ts'
-import { type Form, readAmount, readValues } from '../kit/request.ts'
+import { type FieldReader, readAmount, readValues } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { texts } from './texts/index.ts'
 
@@ -53,7 +53,7 @@ type ReadItems = {
 }
 
 /** Reads the used rows. `sum`: the sum of the items with two decimals. */
-export function readItems(view: ConsoleView, values: Values): ReadItems {
+export function readItems(view: ConsoleView, values: FieldValues): ReadItems {
   const c = texts[view.language].checkout
   const used = indexes.filter((index) => itemParts.some((part) => values[fieldName(index, part)] !== undefined))
   const problems: Record<string, string> = {}
@@ -80,7 +80,7 @@ function sumItems(items: readonly Item[]): string {
 }
 
 /** Reads the fields of the items, and the button that adds a row. */
-export const readItemValues = (given: Form): Values => readValues(given, [...itemFields, 'add'])
+export const readItemValues = (given: FieldReader): FieldValues => readValues(given, [...itemFields, 'add'])
 
 export type ItemRow = NonNullable<ResponseOf<'getPaymentLink'>['lineItems']>[number]
 

@@ -1,18 +1,24 @@
 /** Joining a team: an invitation, the first Admin, or a recovery, each with a new passkey or password. */
 import { permissions, emailCharsMax, nameCharsMax } from '@partner-payments/wire'
-import { type PublicAnswer, type PublicRequest, type PublicRoute, readLink, Refusal } from '../../kernel/api/index.ts'
+import {
+  type PublicAnswer,
+  type PublicRequest,
+  type PublicRoute,
+  linkPartnerId,
+  Refusal,
+} from '../../kernel/api/index.ts'
 import type { CancellableRecovery, Members } from '../../people/users/index.ts'
 import type { FactorInput } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
-import { emptyForm, field, hiddenField, input, inputs, type Problems, type FormState } from '../kit/forms.ts'
-import { consoleMessage, type ConsoleView, type RoleName, roleLabel, shell } from '../kit/frame.ts'
+import { emptyForm, field, hiddenField, input, inputs, type FieldProblems, type FormState } from '../kit/forms.ts'
+import { consoleMessagePage, type ConsoleView, type RoleName, roleLabel, shell } from '../kit/frame.ts'
 import { copyButton, facts, time } from '../kit/parts.ts'
 import {
   readBrowser,
   readClient,
   codeCharsMax,
   refusalTexts,
-  type Form,
+  type FieldReader,
   page,
   passwordCharsMax,
   passwordCharsMin,
@@ -24,7 +30,7 @@ import {
 import { fill } from '../language.ts'
 import { qrCode } from '../qr.ts'
 import { type Frame, partnerCookieFor, signedInCookies, createView } from './request.ts'
-import { passkeyForm, signOnError, signOnWay } from './sign-in.ts'
+import { passkeyForm, signOnError, signOnLink } from './sign-in.ts'
 import { texts } from './texts/index.ts'
 
 /** `secret` in base32. */
@@ -32,7 +38,7 @@ export type Totp = { readonly secret: string; readonly qrSvg: Html }
 
 const groupInFours = (text: string): string => text.replaceAll(/(.{4})(?=.)/g, '$1 ')
 
-type NewPassword = { readonly email: string; readonly totp: Totp; readonly errors: Problems }
+type NewPassword = { readonly email: string; readonly totp: Totp; readonly errors: FieldProblems }
 
 export function passwordFields(view: ConsoleView, { email, totp, errors }: NewPassword): Html {
   const { t } = view
@@ -100,7 +106,7 @@ type Invitation = {
   readonly totp: Totp
   /** PublicKeyCredentialCreationOptionsJSON. */
   readonly passkeyOptions: string
-  readonly errors?: Problems
+  readonly errors?: FieldProblems
   /** True if people sign in at the provider of the organisation. */
   readonly sso?: boolean
   /** True for a recovery link. Its person is already a member. */
@@ -129,7 +135,7 @@ export function joinPage(view: ConsoleView, invitation: Invitation): string {
       })}
       ${
         invitation.sso === true &&
-        signOnWay(view, { href: `${root}join/sso?token=${encodeURIComponent(token)}`, label: 'join' })
+        signOnLink(view, { href: `${root}join/sso?token=${encodeURIComponent(token)}`, label: 'join' })
       }
       ${passwordWay(view, invitation)}`,
   })
@@ -208,7 +214,7 @@ export function firstAdminPage(view: ConsoleView, { token, partnerName, values, 
 
 const readToken = ({ query }: PublicRequest) => new URLSearchParams(query).get('token') ?? ''
 
-type ShowPage = (request: PublicRequest, token: string, problems?: Problems) => Promise<PublicAnswer>
+type ShowPage = (request: PublicRequest, token: string, problems?: FieldProblems) => Promise<PublicAnswer>
 
 /** Creates the routes that set a passkey or a password and sign the person in. A refusal shows the page again. */
 function factorRoutes(
@@ -217,7 +223,7 @@ function factorRoutes(
   complete: Members['join'],
   show: ShowPage,
 ): readonly PublicRoute[] {
-  const route = (kind: FactorInput['kind'], read: (form: Form) => FactorInput): PublicRoute => ({
+  const route = (kind: FactorInput['kind'], read: (form: FieldReader) => FactorInput): PublicRoute => ({
     method: 'POST',
     path: `/console/${way}/${kind}`,
     handle: async (request): Promise<PublicAnswer> => {
@@ -251,7 +257,7 @@ export function joinRoutes(frame: Frame): readonly PublicRoute[] {
     const sso = await members.singleSignOn.isOn(partnerId)
     const totp = { secret: totpSecret, qrSvg: qrCode(totpUri, view.t.qrLabel) }
     const body = joinPage(view, { ...shown, token, roleName, totp, passkeyOptions, errors, sso })
-    return page(request, pageStatus(errors), body, partnerCookieFor(readLink(token) ?? ''))
+    return page(request, pageStatus(errors), body, partnerCookieFor(linkPartnerId(token) ?? ''))
   }
   return factorRoutes(frame, 'join', members.join, show)
 }
@@ -263,7 +269,7 @@ export function recoverRoutes(frame: Frame): readonly PublicRoute[] {
     const { totpSecret, totpUri, role: roleName, begunByName: invitedByName, ...shown } = await recoveries.opened(token)
     const totp = { secret: totpSecret, qrSvg: qrCode(totpUri, view.t.qrLabel) }
     const body = joinPage(view, { ...shown, token, roleName, totp, errors, invitedByName, isRecovery: true })
-    return page(request, pageStatus(errors), body, partnerCookieFor(readLink(token) ?? ''))
+    return page(request, pageStatus(errors), body, partnerCookieFor(linkPartnerId(token) ?? ''))
   }
   return [
     ...factorRoutes(frame, 'recover', recoveries.complete, show),
@@ -282,7 +288,7 @@ export function recoverRoutes(frame: Frame): readonly PublicRoute[] {
       handle: async (request) => {
         await recoveries.cancel(readForm(request)('token'), readClient(request))
         const view = createView(frame, request)
-        return page(request, 200, consoleMessage(view, view.t.recoveryCancelled, view.t.recoveryCancelledText))
+        return page(request, 200, consoleMessagePage(view, view.t.recoveryCancelled, view.t.recoveryCancelledText))
       },
     },
   ]
@@ -295,7 +301,7 @@ export function firstAdminRoutes(frame: Frame): readonly PublicRoute[] {
     const body = firstAdminPage(createView(frame, request), { ...typed, token, partnerName })
     return page(request, pageStatus(typed.problems), body)
   }
-  const invite = async ({ requestId, ip }: PublicRequest, form: Form): Promise<string> => {
+  const invite = async ({ requestId, ip }: PublicRequest, form: FieldReader): Promise<string> => {
     const { partnerId, partnerName: name } = await firstAdmin.partnerOf(form('token'))
     const email = form('email').trim()
     const caller = { partnerId, serviceAccountId: partnerId, name, permissions }

@@ -3,12 +3,12 @@ import { uuidPattern } from '../../kernel/index.ts'
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
-import { confirmationDialog, dialogButton, type Problems } from '../kit/forms.ts'
+import { confirmationDialog, dialogButton, type FieldProblems } from '../kit/forms.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { badge, money, moneyText, section, table, time, type Tone } from '../kit/parts.ts'
 import { readId, seeOther } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { callOf, type Frame, type Person, problemsOf, textsWithRefusals } from './request.ts'
+import { callOf, type Frame, type Person, refusalProblems, textsWithRefusals } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 import { transactionHref } from './transactions.ts'
 
@@ -35,7 +35,7 @@ const tones: Readonly<Record<LateRow['status'], Tone>> = {
   Decided: 'neutral',
 }
 
-export function latePart(
+export function latePaymentsSection(
   view: ConsoleView,
   { id, currency, rows, mayChoose }: { id: string; currency: string; rows: readonly LateRow[]; mayChoose: boolean },
 ): Html {
@@ -116,10 +116,15 @@ export const lateRows = (
       readsTransactions && acceptedReference !== undefined ? transactionHref(view, acceptedReference) : undefined,
   }))
 
-type ShowSession = (frame: Frame, request: PublicRequest, person: Person, problems: Problems) => Promise<PublicAnswer>
+type ShowSession = (
+  frame: Frame,
+  request: PublicRequest,
+  person: Person,
+  problems: FieldProblems,
+) => Promise<PublicAnswer>
 
 /** Accepts or returns a late payment. If another person has decided meanwhile, the page says so. */
-export const chooseLate =
+export const decideLatePayment =
   (operation: 'acceptLatePayment' | 'returnLatePayment', showOne: ShowSession) =>
   async (frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const sessionId = readId(request)
@@ -132,7 +137,7 @@ export const chooseLate =
     try {
       await frame.operate(operation, { ...callOf(person, request), params: { sessionId, latePaymentId } })
     } catch (error) {
-      return showOne(frame, request, person, problemsOf(c, error, []))
+      return showOne(frame, request, person, refusalProblems(c, error, []))
     }
     const done = operation === 'acceptLatePayment' ? 'accepted' : 'returned'
     return seeOther(`../../../${sessionId}?done=${done}`)

@@ -4,12 +4,12 @@
  */
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { csvCell } from '../../kernel/index.ts'
-import type { Values } from '../kit/forms.ts'
-import { consoleMessage, type ConsoleView } from '../kit/frame.ts'
+import type { FieldValues } from '../kit/forms.ts'
+import { consoleMessagePage, type ConsoleView } from '../kit/frame.ts'
 import type { ConsoleLanguage } from '../kit/language.ts'
-import { consoleHeaders, linkOf, page } from '../kit/request.ts'
+import { consoleHeaders, pathWithQuery, page } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { problemsOf } from './request.ts'
+import { refusalProblems } from './request.ts'
 import { texts } from './texts/index.ts'
 
 export const exportRowsMax = 5000
@@ -57,7 +57,7 @@ export async function writeCsv<Row>(
 
 type ListFile = {
   readonly list: 'transactions' | 'payouts'
-  readonly values: Values
+  readonly values: FieldValues
   readonly filters: readonly string[]
   readonly make: () => Promise<string | undefined>
 }
@@ -70,8 +70,8 @@ export async function sendCsv(
 ): Promise<PublicAnswer> {
   const p = texts[view.language].payments
   const refuse = (text: string) => {
-    const back = { href: linkOf(`${view.root}${list}`, values), label: p.back }
-    return page(request, 400, consoleMessage(view, p.exportTitle, text, back))
+    const back = { href: pathWithQuery(`${view.root}${list}`, values), label: p.back }
+    return page(request, 400, consoleMessagePage(view, p.exportTitle, text, back))
   }
   try {
     const body = await make()
@@ -83,6 +83,6 @@ export async function sendCsv(
       body,
     }
   } catch (error) {
-    return refuse(Object.values(problemsOf(p, error, filters)).join(' '))
+    return refuse(Object.values(refusalProblems(p, error, filters)).join(' '))
   }
 }

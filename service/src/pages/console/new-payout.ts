@@ -5,7 +5,7 @@ import { isCurrency, newId } from '../../kernel/index.ts'
 import { firstSettlementDay } from '../../rails/index.ts'
 import type { PartnerHold } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
-import { amountCharsMax, formPage, hiddenFields, type Problems } from '../kit/forms.ts'
+import { amountCharsMax, formPage, hiddenFields, type FieldProblems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import {
   account,
@@ -21,12 +21,28 @@ import {
   time,
   wordFor,
 } from '../kit/parts.ts'
-import { linkOf, page, queryText, readAmount, readForm, readQuery, seeOther, pageStatus } from '../kit/request.ts'
+import {
+  pathWithQuery,
+  page,
+  queryText,
+  readAmount,
+  readForm,
+  readQuery,
+  seeOther,
+  pageStatus,
+} from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { choosePayee } from './payee-choice.ts'
 import { payeeRow } from './payees.ts'
-import { payAgainBox, hasRepeats, isDuplicateRefusal, type Repeats, repeatsInPreview, repeatsPart } from './repeats.ts'
-import { amountProblem, callOf, type Frame, type Person, problemsOf, type Routes, placeRoutes } from './request.ts'
+import {
+  payAgainBox,
+  hasDuplicates,
+  isDuplicateRefusal,
+  type PossibleDuplicates,
+  duplicatesInPreview,
+  duplicatesSection,
+} from './repeats.ts'
+import { amountProblem, callOf, type Frame, type Person, refusalProblems, type Routes, placeRoutes } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 
 type PayoutDraft = {
@@ -42,7 +58,7 @@ type PayoutDraft = {
   /** `YYYY-MM-DD`. Empty: now. */
   readonly payOn: string
   readonly idempotencyKey: string
-  readonly problems: Problems
+  readonly problems: FieldProblems
 }
 
 export function newPayoutPage(view: ConsoleView, draft: PayoutDraft): string {
@@ -105,7 +121,7 @@ type PayoutPreview = PayoutDraft & {
   readonly valueDate?: Date | undefined
   readonly arrivesOn?: Date | undefined
   readonly rules: readonly Rule[]
-  readonly repeats: Repeats
+  readonly repeats: PossibleDuplicates
 }
 
 export function payoutPreviewPage(view: ConsoleView, preview: PayoutPreview): string {
@@ -139,7 +155,7 @@ export function payoutPreviewPage(view: ConsoleView, preview: PayoutPreview): st
         ])}
         ${buttons(view, preview)}
       </section>
-      ${repeatsPart(view, preview.repeats)} ${section('rules', p.rules, ruleTable(view, rules))}`,
+      ${duplicatesSection(view, preview.repeats)} ${section('rules', p.rules, ruleTable(view, rules))}`,
   })
 }
 
@@ -148,7 +164,7 @@ function buttons(view: ConsoleView, preview: PayoutPreview): Html {
   const s = texts[view.language].sending
   const { beneficiaryId, amount, currency, reference, note, payOn, idempotencyKey, needsApproval, paidOn } = preview
   const typed = { beneficiaryId, amount, reference, note, payOn }
-  const change = linkOf(
+  const change = pathWithQuery(
     `${view.root}payouts/new`,
     Object.fromEntries(Object.entries(typed).filter(([, value]) => value !== '')),
   )
@@ -157,7 +173,7 @@ function buttons(view: ConsoleView, preview: PayoutPreview): Html {
   const label =
     paidOn === undefined ? fill(now, { amount: sum }) : fill(s.payLater, { amount: sum, day: dayText(view, paidOn) })
   const accepted = canBeSent(preview)
-  const again = accepted && hasRepeats(preview.repeats)
+  const again = accepted && hasDuplicates(preview.repeats)
   return html`<form method="post" action="${view.root}payouts/new/send">
     ${hiddenFields({ ...typed, idempotencyKey })}
     ${again && payAgainBox(fill(s.again, { payee: preview.payee, amount: sum }), preview.problems['again'])}
@@ -260,7 +276,7 @@ async function readDraft(
   request: PublicRequest,
   person: Person,
   typed: TypedPayout,
-  problems: Problems,
+  problems: FieldProblems,
 ) {
   const payee = payeeRow(
     await operate('getBeneficiary', { ...callOf(person, request), params: { id: typed.beneficiaryId } }),
@@ -269,7 +285,7 @@ async function readDraft(
 }
 
 /** Checks the fields that the preview operation ignores. */
-function checkTyped({ language }: Person['view'], { note, payOn }: TypedPayout, today: string): Problems {
+function checkTyped({ language }: Person['view'], { note, payOn }: TypedPayout, today: string): FieldProblems {
   const { noteWrong, payOnWrong } = texts[language].sending
   const isNote = note.length <= payouts.noteCharsMax && !controlCharacters.test(note)
   const isDay = payOn === '' || (dayPattern.test(payOn) && !Number.isNaN(Date.parse(payOn)) && payOn >= today)
@@ -287,7 +303,7 @@ const paymentDay = ({ payOn, currency }: PayoutDraft): string =>
 
 function createForm(frame: Frame) {
   const today = () => frame.clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
-  const show = async (request: PublicRequest, person: Person, typed: TypedPayout, problems: Problems = {}) => {
+  const show = async (request: PublicRequest, person: Person, typed: TypedPayout, problems: FieldProblems = {}) => {
     const draft = await readDraft(frame, request, person, typed, problems)
     return page(request, pageStatus(problems), newPayoutPage(person.view, draft))
   }
@@ -319,7 +335,7 @@ function createForm(frame: Frame) {
         request,
         person,
         typed,
-        problemsOf(p, error, fields, { amount: amountProblem(person.view, typed.amount) }),
+        refusalProblems(p, error, fields, { amount: amountProblem(person.view, typed.amount) }),
       )
     }
   }
@@ -348,7 +364,7 @@ export const newPayoutRoutes: Routes = (frame) => {
       accepted,
       rail,
       rules,
-      repeats: repeatsInPreview(rules),
+      repeats: duplicatesInPreview(rules),
       ...(later && { paidOn: paymentDay(draft) }),
       fee: decimalText(found.fee),
       total: decimalText(found.total),
@@ -366,7 +382,7 @@ export const newPayoutRoutes: Routes = (frame) => {
   /** Shows the preview again with a checkbox that confirms the possible duplicate. */
   const askAgain = (request: PublicRequest, person: Person, judged: PayoutPreview): PublicAnswer => {
     const { againNeeded } = texts[person.view.language].sending
-    const problems: Problems = canBeSent(judged) ? { again: againNeeded } : {}
+    const problems: FieldProblems = canBeSent(judged) ? { again: againNeeded } : {}
     return page(request, pageStatus(problems), payoutPreviewPage(person.view, { ...judged, problems }))
   }
   const schedule = async (

@@ -8,10 +8,10 @@ import {
   type Draft,
   formPage,
   dialogButton,
-  optionsOf,
+  toSelectOptions,
   postButton,
-  type Problems,
-  type Values,
+  type FieldProblems,
+  type FieldValues,
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type ListRows, listPage, pager, type PageLinks, sumsNote } from '../kit/lists.ts'
@@ -27,13 +27,13 @@ import {
   money,
   moneyText,
   section,
-  strip,
+  summaryStrip,
   table,
   time,
 } from '../kit/parts.ts'
 import {
   readId,
-  linkOf,
+  pathWithQuery,
   page,
   pageLinks,
   queryText,
@@ -43,26 +43,33 @@ import {
   seeOther,
   pageStatus,
   readValues,
-  readDone,
+  readCompletedForm,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { type CreatorFact, readCreatorFact, creatorFacts } from './creator.ts'
 import { refusalText } from './bulk-check-page.ts'
 import { choosePayee } from './payee-choice.ts'
-import { payAgainBox, isDuplicateRefusal, type Repeats, noRepeats, repeatsInPreview, repeatsPart } from './repeats.ts'
+import {
+  payAgainBox,
+  isDuplicateRefusal,
+  type PossibleDuplicates,
+  noDuplicates,
+  duplicatesInPreview,
+  duplicatesSection,
+} from './repeats.ts'
 import {
   amountProblem,
   callOf,
   type Frame,
   may,
   type Person,
-  problemsOf,
+  refusalProblems,
   type Routes,
   placeRoutes,
   textsWithRefusals,
 } from './request.ts'
 import { texts } from './texts/index.ts'
-import { readSummed, type Sums } from './transactions.ts'
+import { readListWithSums, type Sums } from './transactions.ts'
 
 type Order = ResponseOf<'getStandingOrder'>
 
@@ -97,7 +104,7 @@ export function ordersPage(
     path: 'standing-orders',
     lead: o.lead,
     create: mayWrite && { text: o.newOrder, href: `${view.root}standing-orders/new` },
-    filters: [{ name: 'status', label: p.status, options: optionsOf(o.status) }],
+    filters: [{ name: 'status', label: p.status, options: toSelectOptions(o.status) }],
     note: sums !== undefined && sumsNote(view, sums),
     columns: [[p.payee, 'head'], o.frequency, p.status, o.next, [p.amount, 'number']],
     cells: rows.map(({ id, payee, schedule, status, nextAttemptAt, amount, currency }) => [
@@ -129,7 +136,7 @@ type NewOrder = Draft & {
   readonly payee: string
   readonly currency: string
   /** Payments that its first payout may duplicate. */
-  readonly repeats: Repeats
+  readonly repeats: PossibleDuplicates
 }
 
 export function newOrderPage(view: ConsoleView, draft: NewOrder): string {
@@ -143,18 +150,18 @@ export function newOrderPage(view: ConsoleView, draft: NewOrder): string {
     title: o.newOrder,
     submit: o.create,
     action: 'standing-orders/new',
-    before: html`${facts([[p.payee, payee]])} ${repeatsPart(view, repeats)}`,
+    before: html`${facts([[p.payee, payee]])} ${duplicatesSection(view, repeats)}`,
     hidden: { beneficiaryId },
     fields: [
       { name: 'amount', label: fill(p.payoutAmount, { currency }), help: p.payoutAmountHelp, charsMax },
       { name: 'reference', label: p.payoutReference, help: p.payoutReferenceHelp, optional: true, charsMax },
-      { name: 'frequency', label: o.frequency, options: optionsOf(o.frequencies), value: 'Monthly' },
+      { name: 'frequency', label: o.frequency, options: toSelectOptions(o.frequencies), value: 'Monthly' },
       { name: 'startsOn', label: o.startsOn, help: o.startsOnHelp, type: 'date', charsMax },
       { name: 'time', label: o.time, help: o.timeHelp, optional: true, charsMax },
       { name: 'dayOfMonth', label: o.dayOfMonth, help: o.dayOfMonthHelp, optional: true, charsMax },
       { name: 'endsOn', label: o.endsOn, help: o.endHelp, type: 'date', optional: true, charsMax },
       { name: 'count', label: o.count, optional: true, charsMax },
-      { name: 'businessDays', label: o.businessDays, options: optionsOf(o.businessDayRules), value: 'Following' },
+      { name: 'businessDays', label: o.businessDays, options: toSelectOptions(o.businessDayRules), value: 'Following' },
       { name: 'note', label: s.note, help: s.noteHelp, optional: true, charsMax: payouts.noteCharsMax },
       ...(problems['again'] === undefined
         ? []
@@ -180,7 +187,7 @@ type OrderDetails = OrderRow & {
   readonly creator?: CreatorFact | undefined
   readonly mayWrite: boolean
   readonly done?: (typeof doneForms)[number] | undefined
-  readonly problems: Problems
+  readonly problems: FieldProblems
 }
 
 export function orderPage(view: ConsoleView, order: OrderDetails): string {
@@ -193,7 +200,7 @@ export function orderPage(view: ConsoleView, order: OrderDetails): string {
     problems,
     main: html`${done !== undefined && message('good', doneText(view, order, done))}
     ${heading(payee, linkButton(order.payeeHref, p.toPayee))}
-    ${strip([
+    ${summaryStrip([
       [p.amount, money(view, amount, currency, 'main')],
       [p.status, statusBadge(view, status)],
       [o.frequency, o.frequencies[order.schedule.frequency]],
@@ -317,7 +324,7 @@ const orderRow = ({ view }: Person, order: Order, names: ReadonlyMap<string, str
 async function showList(frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const { view } = person
   const call = callOf(person, request)
-  const { data, shown, sums } = await readSummed(
+  const { data, shown, sums } = await readListWithSums(
     request,
     person,
     orderFilters,
@@ -353,7 +360,7 @@ async function showOne(
   frame: Frame,
   request: PublicRequest,
   person: Person,
-  problems: Problems = {},
+  problems: FieldProblems = {},
 ): Promise<PublicAnswer> {
   const { view } = person
   const call = { ...callOf(person, request), params: { orderId: readId(request) } }
@@ -370,23 +377,23 @@ async function showOne(
     problems,
     creator: await readCreatorFact(frame, person, order.id),
     payHref: mayWrite
-      ? linkOf(`${view.root}payouts/new`, { beneficiaryId, amount: decimalText(amount), reference, note })
+      ? pathWithQuery(`${view.root}payouts/new`, { beneficiaryId, amount: decimalText(amount), reference, note })
       : undefined,
     mayWrite,
-    done: readDone(request, doneForms),
+    done: readCompletedForm(request, doneForms),
   }
   return page(request, pageStatus(problems), orderPage(view, shown))
 }
 
-type TypedOrder = { readonly beneficiaryId: string; readonly values: Values; readonly idempotencyKey: string }
+type TypedOrder = { readonly beneficiaryId: string; readonly values: FieldValues; readonly idempotencyKey: string }
 
 async function showForm(
   { operate }: Frame,
   request: PublicRequest,
   person: Person,
   typed: TypedOrder,
-  problems: Problems = {},
-  repeats: Repeats = noRepeats,
+  problems: FieldProblems = {},
+  repeats: PossibleDuplicates = noDuplicates,
 ): Promise<PublicAnswer> {
   const payee = await operate('getBeneficiary', { ...callOf(person, request), params: { id: typed.beneficiaryId } })
   const draft = { ...typed, payee: payee.name, currency: payee.currency, problems, repeats }
@@ -443,11 +450,11 @@ async function create(frame: Frame, request: PublicRequest, person: Person): Pro
     if (isDuplicateRefusal(error)) {
       const { startsOn } = typed.values
       const first = { ...paid, ...(startsOn === undefined ? {} : { payOn: startsOn }) }
-      const repeats = repeatsInPreview((await frame.operate('previewFiatPayout', { ...call, body: first })).rules)
+      const repeats = duplicatesInPreview((await frame.operate('previewFiatPayout', { ...call, body: first })).rules)
       const problems = { again: texts[person.view.language].sending.againNeeded }
       return showForm(frame, request, person, typed, problems, repeats)
     }
-    const problems = problemsOf(p, error, orderFields, { amount: amountProblem(person.view, amountText) })
+    const problems = refusalProblems(p, error, orderFields, { amount: amountProblem(person.view, amountText) })
     return showForm(frame, request, person, { ...typed, idempotencyKey: newId() }, problems)
   }
 }
@@ -465,7 +472,7 @@ export const orderRoutes: Routes = (frame) => {
       try {
         await frame.operate(operation, { ...callOf(person, request), params: { orderId: id } })
       } catch (error) {
-        return showOne(frame, request, person, problemsOf(refusalTexts(person), error, []))
+        return showOne(frame, request, person, refusalProblems(refusalTexts(person), error, []))
       }
       return seeOther(`../${id}?done=${done}`)
     })

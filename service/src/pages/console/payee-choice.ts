@@ -5,7 +5,7 @@ import { html, type Html } from '../html.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { filterForm, list, type ListRows } from '../kit/lists.ts'
 import { formatAccount, table } from '../kit/parts.ts'
-import { linkOf, page, queryText, pageStatus } from '../kit/request.ts'
+import { pathWithQuery, page, queryText, pageStatus } from '../kit/request.ts'
 import { currencyOptions, payeeNameCell, type PayeeRow, payeeRow } from './payees.ts'
 import { callOf, type Frame, type Person, readList } from './request.ts'
 import { texts } from './texts/index.ts'
@@ -63,7 +63,7 @@ function payeeTable(view: ConsoleView, rows: readonly PayeeRow[], path: string):
       row.isWallet
         ? ''
         : html`<div class="actions">
-            <a class="button small" href="${linkOf(`${view.root}${path}`, { beneficiaryId: row.id })}"
+            <a class="button small" href="${pathWithQuery(`${view.root}${path}`, { beneficiaryId: row.id })}"
               >${p.pay}<span class="away"> ${row.name}</span></a
             >
           </div>`,

@@ -16,10 +16,10 @@ import {
   hiddenFields,
   inputs,
   type Options,
-  optionsOf,
-  type Problems,
+  toSelectOptions,
+  type FieldProblems,
   type FormState,
-  type Values,
+  type FieldValues,
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type ListRows, listPage } from '../kit/lists.ts'
@@ -40,8 +40,8 @@ import {
   nameCheckTones,
 } from '../kit/parts.ts'
 import {
-  readDone,
-  linkOf,
+  readCompletedForm,
+  pathWithQuery,
   page,
   queryText,
   readForm,
@@ -55,7 +55,7 @@ import { type CustomerLink, readCustomerLinks } from './customer-link.ts'
 import { type CreatorFact, readCreatorFact, creatorFacts } from './creator.ts'
 import { payeeImporter } from './import-payees.ts'
 import { importLinks, importRoutes } from './imports.ts'
-import { callOf, type Frame, may, type Person, problemsOf, readList, type Routes, placeRoutes } from './request.ts'
+import { callOf, type Frame, may, type Person, refusalProblems, readList, type Routes, placeRoutes } from './request.ts'
 import { texts } from './texts/index.ts'
 
 type Verification = {
@@ -142,7 +142,7 @@ export const payeeNameCell = ({ alias }: PayeeRow, name: Html | string): Html =>
 
 const payLink = (view: ConsoleView, { id, name }: PayeeRow): Html =>
   html`<div class="actions">
-    <a class="button small" href="${linkOf(`${view.root}payouts/new`, { beneficiaryId: id })}"
+    <a class="button small" href="${pathWithQuery(`${view.root}payouts/new`, { beneficiaryId: id })}"
       >${texts[view.language].payments.pay}<span class="away"> ${name}</span></a
     >
   </div>`
@@ -197,7 +197,11 @@ const accountCharsMax = 128
 const currencyCharsMax = 5
 const bicCharsMax = 11
 
-export function newPayeePage(view: ConsoleView, { idempotencyKey, ...values }: PayeeDraft, problems: Problems): string {
+export function newPayeePage(
+  view: ConsoleView,
+  { idempotencyKey, ...values }: PayeeDraft,
+  problems: FieldProblems,
+): string {
   const p = texts[view.language].payments
   const optional = true
   return formPage(view, {
@@ -214,7 +218,7 @@ export function newPayeePage(view: ConsoleView, { idempotencyKey, ...values }: P
       {
         name: 'accountType',
         label: p.accountType,
-        options: optionsOf(p.accountTypes),
+        options: toSelectOptions(p.accountTypes),
         any: p.accountTypeNone,
         optional,
       },
@@ -266,14 +270,14 @@ type PayeeView = PayeeRow & {
   readonly may: { readonly write: boolean; readonly pay: boolean; readonly readPayouts: boolean }
   readonly done?: 'saved' | 'changed' | undefined
   /** Values of a refused form. */
-  readonly typed?: Values | undefined
-  readonly problems: Problems
+  readonly typed?: FieldValues | undefined
+  readonly problems: FieldProblems
 }
 
 export function payeePage(view: ConsoleView, payee: PayeeView): string {
   const p = texts[view.language].payments
   const { id, name, isWallet, may, done, problems } = payee
-  const pay = linkOf(`${view.root}payouts/new`, { beneficiaryId: id })
+  const pay = pathWithQuery(`${view.root}payouts/new`, { beneficiaryId: id })
   return shell(view, {
     title: name,
     problems,
@@ -284,7 +288,7 @@ export function payeePage(view: ConsoleView, payee: PayeeView): string {
     ${
       may.readPayouts &&
       html`<p class="more">
-        <a class="button" href="${linkOf(`${view.root}payouts`, { beneficiaryId: id })}">${p.payoutsOfPayee}</a>
+        <a class="button" href="${pathWithQuery(`${view.root}payouts`, { beneficiaryId: id })}">${p.payoutsOfPayee}</a>
       </p>`
     }
     ${may.write && html`${changeForm(view, payee)} ${deletion(view, payee)}`}`,
@@ -325,7 +329,7 @@ function verificationSection(view: ConsoleView, { id, isVerifiable, verification
 
 function changeForm(view: ConsoleView, { id, name, alias = '', address, isWallet, typed, problems }: PayeeView): Html {
   const p = texts[view.language].payments
-  const values: Values = typed ?? { ...address, name, alias }
+  const values: FieldValues = typed ?? { ...address, name, alias }
   return html`<section class="card" aria-labelledby="edit-title">
     <h2 id="edit-title">${p.editPayee}</h2>
     <p>${p.editPayeeText}</p>
@@ -389,7 +393,7 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
     ...shown,
     rows: data.map(payeeRow),
     may: { write: may(person, 'beneficiaries:write'), pay: may(person, 'payouts:write') },
-    done: readDone(request, ['deleted']),
+    done: readCompletedForm(request, ['deleted']),
   }
   return page(request, pageStatus(shown.problems), payeesPage(person.view, payees))
 }
@@ -398,8 +402,8 @@ async function showOne(
   frame: Frame,
   request: PublicRequest,
   person: Person,
-  problems: Problems = {},
-  typed?: Values,
+  problems: FieldProblems = {},
+  typed?: FieldValues,
 ): Promise<PublicAnswer> {
   const { operate } = frame
   const call = { ...callOf(person, request), params: { id: idOf(request) } }
@@ -425,7 +429,7 @@ async function showOne(
       pay: may(person, 'payouts:write'),
       readPayouts: may(person, 'payouts:read'),
     },
-    done: readDone(request, ['saved', 'changed']),
+    done: readCompletedForm(request, ['saved', 'changed']),
   }
   return page(request, pageStatus(problems), payeePage(person.view, shown))
 }
@@ -442,7 +446,11 @@ export const payeeRoutes: Routes = (frame) => {
         const given = readForm(request)
         const typed =
           name === 'change' ? { name: given('name'), alias: given('alias'), ...readAddress(request) } : undefined
-        const problems = problemsOf(texts[person.view.language].payments, error, ['name', 'alias', ...addressFields])
+        const problems = refusalProblems(texts[person.view.language].payments, error, [
+          'name',
+          'alias',
+          ...addressFields,
+        ])
         return showOne(frame, request, person, problems, typed)
       }
     })
@@ -509,13 +517,17 @@ function accountFields({ account, currency }: Pick<PayeeDraft, 'account' | 'curr
 /** The routes that create a payee: the form, the verification of the name, and the operation. */
 const newPayeeRoutes: Routes = (frame) => {
   const { operate } = frame
-  const show = (request: PublicRequest, { view }: Person, draft: PayeeDraft, problems: Problems = {}): PublicAnswer =>
-    page(request, pageStatus(problems), newPayeePage(view, draft, problems))
+  const show = (
+    request: PublicRequest,
+    { view }: Person,
+    draft: PayeeDraft,
+    problems: FieldProblems = {},
+  ): PublicAnswer => page(request, pageStatus(problems), newPayeePage(view, draft, problems))
   const refused = (request: PublicRequest, person: Person, error: unknown): PublicAnswer => {
     const p = texts[person.view.language].payments
     const names = ['iban', 'walletAddress', 'sortCode', 'routingNumber', 'accountNumber']
     const own = Object.fromEntries(names.map((name) => [name, p.payeeAccountWrong]))
-    const problems = problemsOf(p, error, [...payeeFields, ...names], own)
+    const problems = refusalProblems(p, error, [...payeeFields, ...names], own)
     const account = names.map((name) => problems[name]).find((text) => text !== undefined)
     const others = Object.fromEntries(Object.entries(problems).filter(([name]) => !names.includes(name)))
     return show(request, person, readDraft(request), {
@@ -524,7 +536,7 @@ const newPayeeRoutes: Routes = (frame) => {
     })
   }
   /** Finds empty address fields that payments to the account need today, each with its reason. */
-  const missing = async (request: PublicRequest, person: Person, draft: PayeeDraft): Promise<Problems> => {
+  const missing = async (request: PublicRequest, person: Person, draft: PayeeDraft): Promise<FieldProblems> => {
     const [country, currency] = [accountCountry(draft), draft.currency]
     if (country === undefined || !/^[A-Z]{3}$/.test(currency)) return {}
     const call = { ...callOf(person, request), query: queryText({ country, currency }) }

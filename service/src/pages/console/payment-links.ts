@@ -2,7 +2,15 @@
 import { checkout as wire, rawNumber, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
-import { confirmedForm, type Draft, formPage, optionsOf, postButton, type Problems, type Values } from '../kit/forms.ts'
+import {
+  confirmedForm,
+  type Draft,
+  formPage,
+  toSelectOptions,
+  postButton,
+  type FieldProblems,
+  type FieldValues,
+} from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type ListRows, listPage } from '../kit/lists.ts'
 import {
@@ -15,14 +23,14 @@ import {
   message,
   money,
   section,
-  strip,
+  summaryStrip,
   time,
 } from '../kit/parts.ts'
 import {
   dayStart,
-  readDone,
+  readCompletedForm,
   readId,
-  linkOf,
+  pathWithQuery,
   page,
   queryText,
   readAmount,
@@ -39,7 +47,7 @@ import {
   type Frame,
   may,
   type Person,
-  problemsOf,
+  refusalProblems,
   readList,
   type placeRoutes,
   textsWithRefusals,
@@ -78,7 +86,7 @@ export function paymentLinksPage(view: ConsoleView, { rows, mayWrite, ...shown }
     links: linkButton(`${view.root}checkout`, view.t.checkout),
     create: mayWrite && { text: c.links.create, href: `${view.root}checkout/links/new` },
     filters: [
-      { name: 'active', label: p.status, options: optionsOf({ true: c.links.active, false: c.links.inactive }) },
+      { name: 'active', label: p.status, options: toSelectOptions({ true: c.links.active, false: c.links.inactive }) },
     ],
     columns: [
       [c.description, 'head'],
@@ -135,7 +143,7 @@ export function newPaymentLinkPage(view: ConsoleView, draft: Draft): string {
       {
         name: 'sessionExpiresInSeconds',
         label: c.links.validity,
-        options: optionsOf(c.validities),
+        options: toSelectOptions(c.validities),
         value: String(wire.linkSessionSecondsDefault),
       },
       { name: 'returnUrl', label: c.returnUrl, help: c.returnUrlHelp, optional },
@@ -149,7 +157,7 @@ type PaymentLinkView = {
   readonly customerHref: string | undefined
   readonly mayWrite: boolean
   readonly done?: 'created' | 'deactivated' | 'activated' | undefined
-  readonly problems: Problems
+  readonly problems: FieldProblems
 }
 
 export function paymentLinkPage(view: ConsoleView, shown: PaymentLinkView): string {
@@ -157,7 +165,7 @@ export function paymentLinkPage(view: ConsoleView, shown: PaymentLinkView): stri
   const p = texts[view.language].payments
   const { link, customerHref, done, problems } = shown
   const { linkId, url, active, currency, description = '', amountMin, amountMax, lineItems = [] } = link
-  const sessions = linkOf(`${view.root}checkout`, { linkId })
+  const sessions = pathWithQuery(`${view.root}checkout`, { linkId })
   return shell(view, {
     title: linkName(view, link),
     problems,
@@ -169,7 +177,7 @@ export function paymentLinkPage(view: ConsoleView, shown: PaymentLinkView): stri
           ${customerHref && html`<a class="button" href="${customerHref}">${c.toCustomer}</a>`}
         </div>
       </div>
-      ${strip([
+      ${summaryStrip([
         [p.amount, linkAmount(view, link)],
         [p.status, linkState(view, link)],
         [c.links.payments, paymentCount(link)],
@@ -223,7 +231,7 @@ async function showOne(
   { operate }: Frame,
   request: PublicRequest,
   person: Person,
-  problems: Problems = {},
+  problems: FieldProblems = {},
 ): Promise<PublicAnswer> {
   const link = await operate('getPaymentLink', { ...callOf(person, request), params: { linkId: readId(request) } })
   const { view } = person
@@ -232,7 +240,7 @@ async function showOne(
     problems,
     mayWrite: may(person, 'checkout:write'),
     customerHref: may(person, 'customers:read') ? `${view.root}customers/${link.customerId}` : undefined,
-    done: readDone(request, ['created', 'deactivated', 'activated']),
+    done: readCompletedForm(request, ['created', 'deactivated', 'activated']),
   }
   return page(request, pageStatus(problems), paymentLinkPage(view, shown))
 }
@@ -240,9 +248,9 @@ async function showOne(
 const showForm = (
   request: PublicRequest,
   person: Person,
-  values: Values,
+  values: FieldValues,
   idempotencyKey: string,
-  problems: Problems = {},
+  problems: FieldProblems = {},
 ): PublicAnswer =>
   page(request, pageStatus(problems), newPaymentLinkPage(person.view, { values, idempotencyKey, problems }))
 
@@ -256,7 +264,7 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
   // The button that adds a row shows the form again.
   if (values['add'] !== undefined) return showForm(request, person, values, idempotencyKey)
   const { items, problems: wrong, sum } = readItems(person.view, values)
-  const typed: Values = { ...(sum === undefined ? {} : { amount: sum }), ...values }
+  const typed: FieldValues = { ...(sum === undefined ? {} : { amount: sum }), ...values }
   const amounts = amountFields.map((name) => [name, typed[name], readAmount(typed[name] ?? '')] as const)
   const wrongAmounts = amounts.flatMap(([name, text, read]) =>
     text !== undefined && read === undefined ? [[name, p.payoutAmountWrong] as const] : [],
@@ -287,7 +295,7 @@ async function create({ operate }: Frame, request: PublicRequest, person: Person
     const { linkId } = await operate('createPaymentLink', { ...callOf(person, request), body, idempotencyKey })
     return seeOther(`${linkId}?done=created`)
   } catch (error) {
-    return showForm(request, person, values, newId(), problemsOf(p, error, newLinkFields))
+    return showForm(request, person, values, newId(), refusalProblems(p, error, newLinkFields))
   }
 }
 
@@ -298,7 +306,7 @@ const setActive =
     try {
       await frame.operate('updatePaymentLink', { ...callOf(person, request), params: { linkId }, body: { active } })
     } catch (error) {
-      return showOne(frame, request, person, problemsOf(textsWithRefusals(person, 'checkout'), error, []))
+      return showOne(frame, request, person, refusalProblems(textsWithRefusals(person, 'checkout'), error, []))
     }
     return seeOther(`../${linkId}?done=${active ? 'activated' : 'deactivated'}`)
   }

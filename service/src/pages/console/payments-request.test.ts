@@ -1,7 +1,7 @@
 /** Parsing of typed amounts and days, and the targets of links after the sign-in. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { dayStart, linkOf, readAmount, safeNextPath } from '../kit/request.ts'
+import { dayStart, pathWithQuery, readAmount, safeNextPath } from '../kit/request.ts'
 
 test('an amount has two decimal places, and may have group separators only if it can be read in one way', () => {
   const read = ['1250', '12.5', ' 12,50 ', '0', '0.01', '1.250,00', '1,250.00', '7.500.000,5'].map(readAmount)
@@ -20,7 +20,11 @@ test('a day begins at midnight UTC; other texts are left for the operation to re
 
 test('a link to a reference leads back after the sign-in, and no other path does', () => {
   const reference = encodeURIComponent('Rent / November 100%')
-  for (const path of [`transactions/${reference}`, 'transactions/INV.1~2', linkOf('payouts', { reference: 'a b+c' })])
+  for (const path of [
+    `transactions/${reference}`,
+    'transactions/INV.1~2',
+    pathWithQuery('payouts', { reference: 'a b+c' }),
+  ])
     assert.equal(safeNextPath(path), path)
   for (const path of [
     '//evil.example',

@@ -1,7 +1,7 @@
 /** The recalls of a payout: their list, and the form that requests one. */
 import { decimalText, type ResponseOf, referenceCharsMax } from '@partner-payments/wire'
 import { html, type Html } from '../html.ts'
-import { hiddenField, inputs, optionsOf, type Problems, type Values } from '../kit/forms.ts'
+import { hiddenField, inputs, toSelectOptions, type FieldProblems, type FieldValues } from '../kit/forms.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { badge, money, table, time, wordFor } from '../kit/parts.ts'
 import { texts } from './texts/index.ts'
@@ -23,7 +23,7 @@ type RecallRow = {
 export type Recalls = {
   readonly rows: readonly RecallRow[]
   /** Absent: the payout cannot be recalled now. */
-  readonly form?: { readonly idempotencyKey: string; readonly typed?: Values | undefined } | undefined
+  readonly form?: { readonly idempotencyKey: string; readonly typed?: FieldValues | undefined } | undefined
 }
 
 const tones: Readonly<Record<string, 'good' | 'bad' | 'warning'>> = {
@@ -32,7 +32,7 @@ const tones: Readonly<Record<string, 'good' | 'bad' | 'warning'>> = {
   Expired: 'warning',
 }
 
-export function recallPart(view: ConsoleView, id: string, { rows, form }: Recalls, problems: Problems): Html {
+export function recallSection(view: ConsoleView, id: string, { rows, form }: Recalls, problems: FieldProblems): Html {
   const p = texts[view.language].payments
   return html`<section aria-labelledby="recalls-title">
     <h2 id="recalls-title">${p.recalls}</h2>
@@ -45,7 +45,7 @@ export function recallPart(view: ConsoleView, id: string, { rows, form }: Recall
         <form method="post" action="${view.root}payouts/${id}/recall">
           ${hiddenField('idempotencyKey', form.idempotencyKey)}
           ${inputs(view, { values: form.typed ?? {}, problems }, [
-            { name: 'reason', label: p.rejectReason, options: optionsOf(p.recallReason) },
+            { name: 'reason', label: p.rejectReason, options: toSelectOptions(p.recallReason) },
             {
               name: 'text',
               label: p.recallMessage,

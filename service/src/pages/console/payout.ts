@@ -5,13 +5,13 @@ import { newId } from '../../kernel/index.ts'
 import { explainHold, type PartnerHold } from '../../transactions/index.ts'
 import { receiptPdf } from '../../typesetting/index.ts'
 import { html, type Html } from '../html.ts'
-import { confirmationDialog, input, type Problems } from '../kit/forms.ts'
+import { confirmationDialog, input, type FieldProblems } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import {
   account,
   facts,
   identifier,
-  live,
+  liveRegion,
   message,
   money,
   payoutBadge,
@@ -21,18 +21,26 @@ import {
   serviceReference,
   type Step,
   steps,
-  strip,
+  summaryStrip,
   time,
   wordFor,
 } from '../kit/parts.ts'
-import { readDone, consoleHeaders, linkOf, page, readForm, seeOther, pageStatus } from '../kit/request.ts'
-import { callOf, type Frame, may, type Person, problemsOf, type Routes, placeRoutes } from './request.ts'
+import {
+  readCompletedForm,
+  consoleHeaders,
+  pathWithQuery,
+  page,
+  readForm,
+  seeOther,
+  pageStatus,
+} from '../kit/request.ts'
+import { callOf, type Frame, may, type Person, refusalProblems, type Routes, placeRoutes } from './request.ts'
 import { confirmationDocument } from './payout-confirmation.ts'
-import { type Recalls, recallPart, recallRow } from './payout-recalls.ts'
+import { type Recalls, recallSection, recallRow } from './payout-recalls.ts'
 import { isInProgress, payoutRow } from './payouts.ts'
 import { texts } from './texts/index.ts'
-import { type Repeats, repeatsPart } from './repeats.ts'
-import { holdPart, timelineSteps, transactionHref } from './transactions.ts'
+import { type PossibleDuplicates, duplicatesSection } from './repeats.ts'
+import { holdSection, timelineSteps, transactionHref } from './transactions.ts'
 
 type Note = {
   /** Empty: there is none. */
@@ -81,14 +89,14 @@ type PayoutDetails = {
   }
   /** Name of the last form that succeeded. */
   readonly done?: (typeof doneForms)[number] | undefined
-  readonly repeats: Repeats
+  readonly repeats: PossibleDuplicates
   readonly note: Note
   /** Absent: the payout has not settled. */
   readonly recalls?: Recalls | undefined
   /** Absent: the payment is not on hold. */
   readonly hold?: PartnerHold | undefined
   readonly steps: readonly Step[]
-  readonly problems: Problems
+  readonly problems: FieldProblems
   readonly raw: unknown
 }
 
@@ -109,9 +117,9 @@ export function payoutPage(view: ConsoleView, payout: PayoutDetails): string {
           ${payout.may.cancel && html`<button type="button" class="danger" popovertarget="${cancelId}" aria-haspopup="dialog">${p.cancelPayout}</button>`}
         </div>
       </div>
-      ${live(
+      ${liveRegion(
         isInProgress(status),
-        strip([
+        summaryStrip([
           [p.amount, money(view, amount, currency, 'main')],
           [p.status, payoutBadge(view, status)],
           [p.account, account(view, payout.payeeAccount)],
@@ -119,11 +127,11 @@ export function payoutPage(view: ConsoleView, payout: PayoutDetails): string {
         ]),
       )}
       ${payout.may.approve === 'own' && message('warning', p.approvalOwn)}
-      ${payout.hold !== undefined && holdPart(view, payout.hold)} ${repeatsPart(view, payout.repeats)}
+      ${payout.hold !== undefined && holdSection(view, payout.hold)} ${duplicatesSection(view, payout.repeats)}
       ${details(view, payout)} ${notePart(view, payout)}
       ${payout.approval !== undefined && approvalPart(view, payout.approval)}
       ${payout.steps.length > 0 && html`${section('timeline', p.timeline, steps(view, payout.steps))}`}
-      ${payout.recalls !== undefined && recallPart(view, payout.id, payout.recalls, problems)}
+      ${payout.recalls !== undefined && recallSection(view, payout.id, payout.recalls, problems)}
       <p class="buttons">
         ${status === 'Completed' && html`<a class="button" href="${view.root}payouts/${payout.id}/confirmation.pdf" download>${texts[view.language].sending.toConfirmation}</a>`}
         ${transactionHref !== undefined && html`<a class="button" href="${transactionHref}">${p.toTransaction}</a>`}
@@ -235,7 +243,7 @@ type Payout = ResponseOf<'listPayouts'>['data'][number]
 
 /** A refused form of the page: its problems and its values. */
 type RefusedForm = {
-  readonly problems: Problems
+  readonly problems: FieldProblems
   readonly recall?: { readonly reason: string; readonly text: string }
   readonly note?: string
 }
@@ -277,7 +285,7 @@ async function showOne(
       approve:
         !isWaiting || !may(person, 'payouts:write') ? ('no' as const) : isOwn ? ('own' as const) : ('yes' as const),
     },
-    done: readDone(request, doneForms),
+    done: readCompletedForm(request, doneForms),
     hold:
       timeline?.hold ??
       (isWaiting ? explainHold({ kind: 'approval', by: payoutDetails(raw).approval?.until ?? null }) : undefined),
@@ -307,7 +315,7 @@ const unpaidStatuses: readonly string[] = ['Failed', 'Returned', 'Cancelled']
 
 const againHref = ({ root }: ConsoleView, { status, rail, beneficiaryId, amount, sellAmount, userReference }: Payout) =>
   beneficiaryId !== undefined && rail !== 'Wallet' && sellAmount === undefined && unpaidStatuses.includes(status)
-    ? linkOf(`${root}payouts/new`, {
+    ? pathWithQuery(`${root}payouts/new`, {
         beneficiaryId,
         amount: decimalText(amount),
         ...(userReference !== undefined && { reference: userReference }),
@@ -323,7 +331,9 @@ export const payoutRoutes: Routes = (frame) => {
     try {
       await operate('cancelPayout', { ...callOf(person, request), params: { id } })
     } catch (error) {
-      return showOne(frame, request, person, { problems: problemsOf(texts[person.view.language].payments, error, []) })
+      return showOne(frame, request, person, {
+        problems: refusalProblems(texts[person.view.language].payments, error, []),
+      })
     }
     return seeOther(`../${id}?done=cancelled`)
   }
@@ -336,7 +346,7 @@ export const payoutRoutes: Routes = (frame) => {
     try {
       await operate('createPayoutRecall', { ...call, body: { reason, ...(text && { text }) } })
     } catch (error) {
-      const problems = problemsOf(texts[person.view.language].payments, error, ['reason', 'text'])
+      const problems = refusalProblems(texts[person.view.language].payments, error, ['reason', 'text'])
       return showOne(frame, request, person, { problems, recall: typed })
     }
     return seeOther(`../${id}?done=recallRequested`)
@@ -352,7 +362,7 @@ export const payoutRoutes: Routes = (frame) => {
       })
     } catch (error) {
       const { payments: p, sending: s } = texts[person.view.language]
-      const problems = problemsOf(p, error, ['note'], { note: s.noteWrong })
+      const problems = refusalProblems(p, error, ['note'], { note: s.noteWrong })
       return showOne(frame, request, person, { problems, note: text })
     }
     return seeOther(`../${id}?done=noteSaved`)

@@ -4,7 +4,7 @@ import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { amountText, type Currency, isUuid, type Minor } from '../../kernel/index.ts'
 import type { WaitingApproval } from '../../payouts/index.ts'
 import { html, type Html } from '../html.ts'
-import { optionsOf } from '../kit/forms.ts'
+import { toSelectOptions } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type ListRows, listPage, pager, type PageLinks, sumsNote, tabs } from '../kit/lists.ts'
 import {
@@ -18,13 +18,13 @@ import {
   time,
   wordFor,
 } from '../kit/parts.ts'
-import { linkOf, page, queryText, readQuery, pageStatus, withTimes } from '../kit/request.ts'
+import { pathWithQuery, page, queryText, readQuery, pageStatus, withTimes } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { type Columns, writeCsv, sendCsv, exportPageRows } from './list-export.ts'
 import { currencyOptions } from './payees.ts'
 import { callOf, type Frame, type Person, type Routes, placeRoutes } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
-import { readSummed, type Sums } from './transactions.ts'
+import { readListWithSums, type Sums } from './transactions.ts'
 
 const payoutTabs = ['all', 'mine', 'made', 'waiting'] as const
 
@@ -128,7 +128,7 @@ export function payoutsPage(
     tabs: tabLinks(view, 'all'),
     filters: [
       { name: 'reference', label: p.reference },
-      { name: 'status', label: p.status, options: optionsOf(view.t.payoutStatus) },
+      { name: 'status', label: p.status, options: toSelectOptions(view.t.payoutStatus) },
       { name: 'currency', label: p.currency, options: currencyOptions },
       { name: 'createdFrom', label: p.createdFrom, type: 'date' },
       { name: 'createdTo', label: p.createdTo, type: 'date' },
@@ -153,7 +153,7 @@ export function payoutsPage(
     after:
       rows.length > 0 &&
       html`<p class="more">
-        <a class="button" href="${linkOf(`${view.root}exports/payouts.csv`, shown.values)}" download
+        <a class="button" href="${pathWithQuery(`${view.root}exports/payouts.csv`, shown.values)}" download
           >${p.exportPayouts}</a
         >
       </p>`,
@@ -165,7 +165,7 @@ export const isInProgress = (status: string): boolean =>
   ['Pending', 'PendingApproval', 'Processing', 'Sent'].includes(status)
 
 /** Renders a tab of pending approvals, newest first. */
-export function waitingPage(view: ConsoleView, { rows, tab, pages, mayWrite }: WaitingList): string {
+export function pendingApprovalsPage(view: ConsoleView, { rows, tab, pages, mayWrite }: WaitingList): string {
   const p = texts[view.language].payments
   return shell(view, {
     title: tabNames(p)[tab],
@@ -217,7 +217,7 @@ async function showList(frame: Frame, request: PublicRequest, person: Person): P
   const tab = payoutTabs.find((each) => each === given['tab']) ?? 'all'
   if (tab !== 'all') return showWaiting(frame, request, person, tab)
   const call = callOf(person, request)
-  const { data, shown, sums } = await readSummed(
+  const { data, shown, sums } = await readListWithSums(
     request,
     person,
     payoutFilters,
@@ -288,13 +288,13 @@ async function showWaiting(
   const shown = {
     rows: rows.map((row) => waitingRow(row, names)),
     pages: {
-      next: last && linkOf('payouts', { tab, cursor: last.id }),
-      first: afterId === null ? undefined : linkOf('payouts', { tab }),
+      next: last && pathWithQuery('payouts', { tab, cursor: last.id }),
+      first: afterId === null ? undefined : pathWithQuery('payouts', { tab }),
     },
     tab,
     mayWrite: caller.permissions.includes('payouts:write'),
   }
-  return page(request, 200, waitingPage(view, shown))
+  return page(request, 200, pendingApprovalsPage(view, shown))
 }
 
 function waitingRow(row: WaitingApproval, names: ReadonlyMap<string, string>): WaitingRow {

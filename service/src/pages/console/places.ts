@@ -1,9 +1,9 @@
 /** The navigation entries of the partner's console, in order. */
 import type { Permission } from '@partner-payments/wire'
-import type { Place } from '../kit/frame.ts'
+import type { NavigationItem } from '../kit/frame.ts'
 import type { Texts } from '../kit/texts/en.ts'
 
-const places: readonly (Pick<Place, 'name' | 'icon' | 'isForGuests' | 'isPersonal'> & {
+const places: readonly (Pick<NavigationItem, 'name' | 'icon' | 'isForGuests' | 'isPersonal'> & {
   readonly text: (t: Texts) => string
   /** Absent: the entry comes before the groups. */
   readonly group?: (t: Texts) => string
@@ -163,7 +163,7 @@ const places: readonly (Pick<Place, 'name' | 'icon' | 'isForGuests' | 'isPersona
 ]
 
 /** Lists the navigation entries that a person with these permissions may open. */
-export const visiblePlaces = (t: Texts, granted: readonly Permission[], sandbox: boolean): readonly Place[] =>
+export const visiblePlaces = (t: Texts, granted: readonly Permission[], sandbox: boolean): readonly NavigationItem[] =>
   places
     .filter(({ isSandbox = false }) => sandbox || !isSandbox)
     .filter(({ permission }) => permission === undefined || granted.includes(permission))

@@ -1,6 +1,6 @@
 /** The refunds of a checkout session: the form, its preview, and the payout that sends the money back. */
 import { decimalText, rawNumber, type ResponseOf, referenceCharsMax } from '@partner-payments/wire'
-import { ifFound, type PublicAnswer, type PublicRequest, readBalance, readCurrency } from '../../kernel/api/index.ts'
+import { ifFound, type PublicAnswer, type PublicRequest, parseBalance, parseCurrency } from '../../kernel/api/index.ts'
 import { amountText, type Currency, newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
 import {
@@ -9,8 +9,8 @@ import {
   hiddenFields,
   type Input,
   inputs,
-  type Problems,
-  type Values,
+  type FieldProblems,
+  type FieldValues,
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { pager, type PageLinks } from '../kit/lists.ts'
@@ -39,7 +39,7 @@ import {
   readValues,
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { amountProblem, callOf, type Frame, may, type Person, problemsOf, textsWithRefusals } from './request.ts'
+import { amountProblem, callOf, type Frame, may, type Person, refusalProblems, textsWithRefusals } from './request.ts'
 import { texts } from './texts/index.ts'
 
 type RefundRow = {
@@ -74,10 +74,10 @@ export type Refunds = {
   /** Empty: everything was refunded. */
   readonly payments: readonly RefundablePayment[]
   /** Absent: the person may not refund. */
-  readonly form?: { readonly idempotencyKey: string; readonly values: Values } | undefined
+  readonly form?: { readonly idempotencyKey: string; readonly values: FieldValues } | undefined
 }
 
-export function refundPart(view: ConsoleView, sessionId: string, refunds: Refunds, problems: Problems): Html {
+export function refundSection(view: ConsoleView, sessionId: string, refunds: Refunds, problems: FieldProblems): Html {
   const r = texts[view.language].refunds
   const { rows, pages, form, currency, payments } = refunds
   return html`<section aria-labelledby="refunds-title">
@@ -101,7 +101,7 @@ export function refundPart(view: ConsoleView, sessionId: string, refunds: Refund
 type RefundForm = NonNullable<Refunds['form']> & Pick<Refunds, 'payments' | 'currency'> & { readonly sessionId: string }
 
 /** Renders the form, prefilled with the whole remaining amount. */
-function refundForm(view: ConsoleView, form: RefundForm, problems: Problems): Html {
+function refundForm(view: ConsoleView, form: RefundForm, problems: FieldProblems): Html {
   const { language, root } = view
   const r = texts[language].refunds
   const { sessionId, currency, values, idempotencyKey, payments } = form
@@ -161,7 +161,7 @@ type RefundPreview = {
   readonly sessionId: string
   readonly creditorReference: string
   readonly currency: string
-  readonly values: Values
+  readonly values: FieldValues
   readonly idempotencyKey: string
   readonly leftAfter: string
   /** Absent: the person may not see the payer. */
@@ -206,12 +206,16 @@ export function refundPreviewPage(view: ConsoleView, preview: RefundPreview): st
 type Session = ResponseOf<'getCheckoutSession'>
 
 /** A form that was refused or is changed again: its problems and its values. */
-export type TypedRefund = { readonly problems: Problems; readonly values: Values; readonly idempotencyKey: string }
+export type TypedRefund = {
+  readonly problems: FieldProblems
+  readonly values: FieldValues
+  readonly idempotencyKey: string
+}
 
 /** Formats the sum of the refunds of a session. Null: nothing was refunded. */
 export function refundedText({ refundedAmount, currency: code }: Session): string | null {
-  const currency = readCurrency(code)
-  const refunded = readBalance(refundedAmount, currency, '/refundedAmount')
+  const currency = parseCurrency(code)
+  const refunded = parseBalance(refundedAmount, currency, '/refundedAmount')
   return refunded <= 0n ? null : amountText(refunded, currency)
 }
 
@@ -224,8 +228,8 @@ type Payment = Pick<RefundablePayment, 'name' | 'payer'> & {
 /** Lists the refundable payments of a session: its payment or its parts, and accepted late money. */
 function refundablePayments(session: Session): readonly Payment[] {
   const { status, amount, refundedAmount, paidAmount, partialPayments, parts = [], latePayments = [] } = session
-  const currency = readCurrency(session.currency)
-  const minor = (money: Session['amount']) => readBalance(money, currency, '/amount')
+  const currency = parseCurrency(session.currency)
+  const minor = (money: Session['amount']) => parseBalance(money, currency, '/amount')
   const credited = parts.filter((part) => part.status === 'Credited')
   const left = minor(partialPayments ? paidAmount : amount) - minor(refundedAmount)
   const whole = { name: '', payer: session.payerName ?? '', left, reference: session.reference }
@@ -259,7 +263,7 @@ export async function readRefunds(
   const call = { ...callOf(person, request), params: { sessionId }, query: queryText({ cursor }) }
   const { data, nextCursor } = await operate('listCheckoutRefunds', call)
   const readsPayouts = may(person, 'payouts:read')
-  const currency = readCurrency(session.currency)
+  const currency = parseCurrency(session.currency)
   return {
     currency,
     payments: refundablePayments(session).map(({ name, payer, left }) => ({
@@ -294,9 +298,9 @@ const readRefundForm = (request: PublicRequest) => {
   return { values, idempotencyKey: given('idempotencyKey') || newId(), isChange: given('change') !== '' }
 }
 
-const refundProblems = (person: Person, error: unknown): Problems => {
+const refundProblems = (person: Person, error: unknown): FieldProblems => {
   const p = textsWithRefusals(person, 'refunds')
-  return problemsOf(p, error, refundFields, { amount: p.payoutAmountWrong })
+  return refusalProblems(p, error, refundFields, { amount: p.payoutAmountWrong })
 }
 
 /** Shows the preview of a refund without sending it. `again`: shows the form again as it was typed. */
@@ -308,12 +312,12 @@ export async function checkRefund(
 ): Promise<PublicAnswer> {
   const { view } = person
   const { values, idempotencyKey, isChange } = readRefundForm(request)
-  const refuse = (problems: Problems) => again({ problems, values, idempotencyKey })
+  const refuse = (problems: FieldProblems) => again({ problems, values, idempotencyKey })
   if (isChange) return refuse({})
   const sessionId = readId(request)
   const call = callOf(person, request)
   const session = await operate('getCheckoutSession', { ...call, params: { sessionId } })
-  const currency = readCurrency(session.currency)
+  const currency = parseCurrency(session.currency)
   const asked = readMinor(values['amount'], currency)
   if (asked === undefined) return refuse({ amount: amountProblem(view, values['amount'] ?? '') })
   const payment = refundablePayments(session).find(({ name }) => name === (values['payment'] ?? ''))
@@ -341,7 +345,7 @@ export async function checkRefund(
 /** Parses an amount. Undefined: the text is not a positive amount. */
 function readMinor(text: string | undefined, currency: Currency): bigint | undefined {
   const amount = readAmount(text ?? '')
-  const minor = amount === undefined ? 0n : readBalance(rawNumber(amount), currency, '/amount')
+  const minor = amount === undefined ? 0n : parseBalance(rawNumber(amount), currency, '/amount')
   return minor > 0n ? minor : undefined
 }
 
@@ -354,7 +358,7 @@ export async function sendRefund(
   const { values, idempotencyKey } = readRefundForm(request)
   const { amount: text = '', payment = '', ...rest } = values
   const amount = readAmount(text)
-  const refuse = (problems: Problems) => again({ problems, values, idempotencyKey })
+  const refuse = (problems: FieldProblems) => again({ problems, values, idempotencyKey })
   if (amount === undefined) return refuse({ amount: amountProblem(person.view, text) })
   const sessionId = readId(request)
   const [, kind, id] = /^(part|late)-(.*)$/.exec(payment) ?? []

@@ -6,24 +6,25 @@ import type { ConsoleView } from '../kit/frame.ts'
 import { badge, freeText, message, money, payoutBadge, referenceCell, table, time } from '../kit/parts.ts'
 import { texts } from './texts/index.ts'
 
-export type Repeats = ResponseOf<'listPayoutDuplicates'>
+export type PossibleDuplicates = ResponseOf<'listPayoutDuplicates'>
 
 /** Reports whether a payment was refused as a possible duplicate. */
 export const isDuplicateRefusal = (error: unknown): boolean =>
   error instanceof Refusal && error.code === 'possible_duplicate'
 
-export const noRepeats: Repeats = { data: [], scheduled: [] }
-export const hasRepeats = ({ data, scheduled }: Repeats): boolean => data.length > 0 || scheduled.length > 0
+export const noDuplicates: PossibleDuplicates = { data: [], scheduled: [] }
+export const hasDuplicates = ({ data, scheduled }: PossibleDuplicates): boolean =>
+  data.length > 0 || scheduled.length > 0
 
 /** Collects the possible duplicates that a preview found. */
-export const repeatsInPreview = (rules: ResponseOf<'previewFiatPayout'>['rules']): Repeats => ({
+export const duplicatesInPreview = (rules: ResponseOf<'previewFiatPayout'>['rules']): PossibleDuplicates => ({
   data: rules.flatMap(({ earlier }) => earlier ?? []),
   scheduled: rules.flatMap(({ scheduled }) => scheduled ?? []),
 })
 
 /** Renders the possible duplicates. Undefined: there are none. */
-export function repeatsPart(view: ConsoleView, repeats: Repeats): Html | undefined {
-  if (!hasRepeats(repeats)) return undefined
+export function duplicatesSection(view: ConsoleView, repeats: PossibleDuplicates): Html | undefined {
+  if (!hasDuplicates(repeats)) return undefined
   const s = texts[view.language].sending
   const p = texts[view.language].payments
   return html`<section aria-labelledby="repeats-title">

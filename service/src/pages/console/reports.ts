@@ -10,16 +10,27 @@ import {
   formPage,
   type Input,
   dialogButton,
-  optionsOf,
-  type Problems,
-  type Values,
+  toSelectOptions,
+  type FieldProblems,
+  type FieldValues,
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type ListRows, listPage, tabs } from '../kit/lists.ts'
-import { badge, facts, freeText, heading, identifier, linkButton, links, message, strip, time } from '../kit/parts.ts'
+import {
+  badge,
+  facts,
+  freeText,
+  heading,
+  identifier,
+  linkButton,
+  links,
+  message,
+  summaryStrip,
+  time,
+} from '../kit/parts.ts'
 import {
   dayStart,
-  readDone,
+  readCompletedForm,
   consoleHeaders,
   readId,
   page,
@@ -38,7 +49,7 @@ import {
   type Frame,
   may,
   type Person,
-  problemsOf,
+  refusalProblems,
   readList,
   type Routes,
   placeRoutes,
@@ -90,7 +101,7 @@ export function reportsPage(view: ConsoleView, { rows, mayWrite, done, ...shown 
     done: done && r[done],
     create: mayWrite && { text: r.newReport, href: `${view.root}reports/new` },
     tabs: reportTabs(view, 'files'),
-    filters: [{ name: 'status', label: p.status, options: optionsOf(r.status) }],
+    filters: [{ name: 'status', label: p.status, options: toSelectOptions(r.status) }],
     columns: [[r.kind, 'head'], r.format, p.currency, r.period, p.status, [view.t.actions, 'actions']],
     cells: rows.map((row) => [
       html`<a href="${view.root}reports/${row.id}">${r.kinds[row.kind]}</a>`,
@@ -110,9 +121,9 @@ export const reportFields = ['kind', 'format', 'from', 'to', 'currency', 'custom
 function contentFields({ language }: ConsoleView): readonly (Input | Html)[] {
   const r = texts[language].reports
   return [
-    { name: 'kind', label: r.kind, options: optionsOf(r.kinds) },
+    { name: 'kind', label: r.kind, options: toSelectOptions(r.kinds) },
     html`<p class="help">${r.formatHelp}</p>`,
-    { name: 'format', label: r.format, options: optionsOf(r.formats) },
+    { name: 'format', label: r.format, options: toSelectOptions(r.formats) },
   ]
 }
 
@@ -159,7 +170,7 @@ export function reportPage(view: ConsoleView, { report, customer, mayWrite, done
     title: `${r.report}: ${r.kinds[kind]}`,
     main: html`${done !== undefined && status !== 'Ready' && message('neutral', r[done])}
       ${heading(r.kinds[kind], status === 'Ready' && linkButton(`${view.root}reports/${id}/content`, r.download, 'primary'))}
-      ${strip([
+      ${summaryStrip([
         [r.format, r.formats[format]],
         [r.period, periodPart(view, report)],
         [p.status, statusPart(view, report)],
@@ -264,7 +275,7 @@ export function newSchedulePage(view: ConsoleView, draft: Draft): string {
     action: 'reports/schedules/new',
     fields: [
       ...contentFields(view),
-      { name: 'frequency', label: r.frequency, options: optionsOf(r.frequencies) },
+      { name: 'frequency', label: r.frequency, options: toSelectOptions(r.frequencies) },
       { name: 'emails', label: r.emails, help: r.emailsHelp },
       { name: 'timeZone', label: r.timeZone, help: r.timeZoneHelp },
       ...scopeFields(view),
@@ -279,7 +290,12 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Pers
   const { data: rows, shown } = await readList(request, person, reportFilters, (query) =>
     operate('listReports', { ...callOf(person, request), query: queryText(query) }),
   )
-  const reports = { ...shown, rows, mayWrite: may(person, 'reports:write'), done: readDone(request, ['removed']) }
+  const reports = {
+    ...shown,
+    rows,
+    mayWrite: may(person, 'reports:write'),
+    done: readCompletedForm(request, ['removed']),
+  }
   return page(request, pageStatus(shown.problems), reportsPage(person.view, reports))
 }
 
@@ -290,7 +306,7 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
     report,
     mayWrite: may(person, 'reports:write'),
     customer: (await readCustomerLinks(frame, request, person, [report.customerId])).get(customerId),
-    done: readDone(request, ['created']),
+    done: readCompletedForm(request, ['created']),
   }
   return page(request, 200, reportPage(person.view, shown))
 }
@@ -302,7 +318,7 @@ async function download({ download: read }: Frame, request: PublicRequest, perso
   return { status, headers: { ...consoleHeaders, ...headers }, body }
 }
 
-type ReportDraft = { readonly values: Values; readonly idempotencyKey?: string; readonly problems?: Problems }
+type ReportDraft = { readonly values: FieldValues; readonly idempotencyKey?: string; readonly problems?: FieldProblems }
 
 const showNew = (
   request: PublicRequest,
@@ -327,7 +343,7 @@ async function create({ operate, clock }: Frame, request: PublicRequest, person:
     const { id } = await operate('createReport', { ...callOf(person, request), body, idempotencyKey })
     return seeOther(`${id}?done=created`)
   } catch (error) {
-    const problems = problemsOf(refusalTexts(person), error, reportFields)
+    const problems = refusalProblems(refusalTexts(person), error, reportFields)
     return showNew(request, person, newReportPage, { values, problems })
   }
 }
@@ -340,7 +356,7 @@ async function showSchedules({ operate }: Frame, request: PublicRequest, person:
     ...shown,
     rows,
     mayWrite: may(person, 'reports:write'),
-    done: readDone(request, ['scheduleCreated', 'scheduleDeleted']),
+    done: readCompletedForm(request, ['scheduleCreated', 'scheduleDeleted']),
   }
   return page(request, 200, schedulesPage(person.view, schedules))
 }
@@ -357,7 +373,9 @@ async function createSchedule({ operate }: Frame, request: PublicRequest, person
     const own = /^\d+$/
     const p = refusalTexts(person)
     // The pointer of an email address ends with its index.
-    const problems = Object.entries(problemsOf(p, error, [...scheduleFields, ...emails.map((_each, at) => String(at))]))
+    const problems = Object.entries(
+      refusalProblems(p, error, [...scheduleFields, ...emails.map((_each, at) => String(at))]),
+    )
     const named = problems.map(([name, text]) => [own.test(name) ? 'emails' : name, text] as const)
     return showNew(request, person, newSchedulePage, { values, problems: Object.fromEntries(named) })
   }

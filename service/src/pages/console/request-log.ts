@@ -10,7 +10,7 @@ import {
 } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
 import { html, type Html } from '../html.ts'
-import { type Options, optionsOf, type Values } from '../kit/forms.ts'
+import { type Options, toSelectOptions, type FieldValues } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type Filter, filterForm, isPartial, list, type ListRows, listPage, tabs } from '../kit/lists.ts'
 import {
@@ -25,15 +25,15 @@ import {
   links,
   message,
   rawJson,
-  strip,
+  summaryStrip,
   table,
   time,
 } from '../kit/parts.ts'
-import { readId, linkOf, page, queryText, pageStatus } from '../kit/request.ts'
+import { readId, pathWithQuery, page, queryText, pageStatus } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { callOf, type Frame, type Person, readList, type Routes, placeRoutes } from './request.ts'
 import { texts } from './texts/index.ts'
-import { listCreated, transactionHref } from './transactions.ts'
+import { listCreatedTransactions, transactionHref } from './transactions.ts'
 
 /** The console page of an operation's subject, by the path of the operation. */
 const subjectPages: readonly (readonly [path: string, parameter: string, page: string, permission: Permission])[] = [
@@ -136,7 +136,7 @@ export function requestsPage(view: ConsoleView, { rows, choices, ...shown }: Req
     lead: r.lead,
     tabs: requestTabs(view, 'all'),
     filters: [
-      { name: 'statusClass', label: r.status, options: optionsOf(r.classes) },
+      { name: 'statusClass', label: r.status, options: toSelectOptions(r.classes) },
       { name: 'code', label: r.problem, options: choices.codes },
       { name: 'operation', label: r.operation, options: choices.operations },
       { name: 'serviceAccountId', label: r.account, options: choices.accounts },
@@ -189,7 +189,9 @@ export function requestProblemsPage(view: ConsoleView, { rows, ...shown }: ListR
     filters: dayFilters(view),
     columns: [[r.problem, 'head'], [r.count, 'number'], r.lastDay, r.cure, r.operations],
     cells: rows.map(({ code, status, title, cure, explained, count, operations, lastDay }) => [
-      html`<a href="${linkOf(`${view.root}requests`, { ...shown.values, code })}"><code>${breakable(code)}</code></a>
+      html`<a href="${pathWithQuery(`${view.root}requests`, { ...shown.values, code })}"
+          ><code>${breakable(code)}</code></a
+        >
         <span class="soft"><span lang="en">${title}</span> (${String(status)})</span>`,
       formatGrouped(view.language, String(count)),
       calendarDay(view, lastDay),
@@ -197,7 +199,7 @@ export function requestProblemsPage(view: ConsoleView, { rows, ...shown }: ListR
       links(
         operations.map((operation) => ({
           text: operation === unknownOperation ? r.unknown : operation,
-          href: linkOf(`${view.root}requests`, { ...shown.values, code, operation }),
+          href: pathWithQuery(`${view.root}requests`, { ...shown.values, code, operation }),
         })),
       ) ?? '',
     ]),
@@ -250,7 +252,7 @@ export function requestPage(view: ConsoleView, request: RequestView): string {
     title: `${r.request}: ${method} ${operation ?? r.unknown}`,
     main: html`<h1>${r.request}</h1>
       ${!verified && message('warning', r.unverifiedText)} ${replayed && message('neutral', r.replayedText)}
-      ${strip([
+      ${summaryStrip([
         [r.at, time(view, at, 'seconds')],
         [r.status, statusBadge(status)],
         [r.duration, duration(view, request.durationMs)],
@@ -290,7 +292,7 @@ function problemPart(view: ConsoleView, { code, problem, doctor }: RequestView):
     <p class="buttons">
       <a class="button" href="${problem.explained}">${r.explain}</a>
       ${doctor !== undefined && html`<a class="button" href="${doctor}">${r.doctor}</a>`}
-      <a class="button" href="${linkOf(`${view.root}requests`, { code })}">${r.sameProblem}</a>
+      <a class="button" href="${pathWithQuery(`${view.root}requests`, { code })}">${r.sameProblem}</a>
     </p>
   </section>`
 }
@@ -340,12 +342,12 @@ function requestUsagePage(view: ConsoleView, { sums, ...shown }: UsagePage): str
   })
 }
 
-function operationTable(view: ConsoleView, sums: readonly RequestSum[], values: Values): Html {
+function operationTable(view: ConsoleView, sums: readonly RequestSum[], values: FieldValues): Html {
   const r = texts[view.language].requestLog
   const rows = sumBy(sums, ({ operation }) => operation).toSorted(([, a], [, b]) => b.count - a.count)
   return sumTable(view, r.byOperation, r.operation, rows, (operation) => {
     const named = operationPart(view, operation === unknownOperation ? {} : { operation })
-    return html`<a href="${linkOf(`${view.root}requests`, { ...values, operation })}">${named}</a>`
+    return html`<a href="${pathWithQuery(`${view.root}requests`, { ...values, operation })}">${named}</a>`
   })
 }
 
@@ -470,7 +472,7 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
   const call = { ...callOf(person, request), params: { entryId: readId(request) } }
   const found = await frame.operate('getRequest', call)
   const operation = findOperation(found.operation)
-  const created = await listCreated(frame, request, person, found)
+  const created = await listCreatedTransactions(frame, request, person, found)
   const mayRead = person.caller.permissions.includes('transactions:read')
   const shown = {
     ...found,

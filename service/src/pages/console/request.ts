@@ -35,8 +35,8 @@ import type {
 import type { Confirmations, SignIn } from '../../people/sign-in/index.ts'
 import type { Assets } from '../assets.ts'
 import { html } from '../html.ts'
-import type { Problems, Values } from '../kit/forms.ts'
-import { consoleMessage, type ConsoleView, homePath } from '../kit/frame.ts'
+import type { FieldProblems, FieldValues } from '../kit/forms.ts'
+import { consoleMessagePage, type ConsoleView, homePath } from '../kit/frame.ts'
 import { formatGrouped } from '../kit/parts.ts'
 import { readPreferences } from '../kit/preferences.ts'
 import {
@@ -172,17 +172,17 @@ function notForGuests(frame: BareFrame, request: PublicRequest): PublicAnswer {
   const view = createView(frame, request)
   const g = texts[view.language].guests
   const action = { href: `${view.root}webhooks`, label: g.toWebhooks }
-  return page(request, 403, consoleMessage(view, g.only, g.onlyText, action))
+  return page(request, 403, consoleMessagePage(view, g.only, g.onlyText, action))
 }
 
 function leadToSignIn(request: PublicRequest): PublicAnswer {
   const asked = request.path.slice('/console/'.length) + (request.query === '' ? '' : `?${request.query}`)
   // The path of a form is not a page.
-  return signInAgain(request, request.body.length === 0 ? asked : undefined)
+  return redirectToSignIn(request, request.body.length === 0 ? asked : undefined)
 }
 
 /** Redirects to the sign-in, which then redirects to a page. */
-export function signInAgain(request: PublicRequest, asked: string | undefined): PublicAnswer {
+export function redirectToSignIn(request: PublicRequest, asked: string | undefined): PublicAnswer {
   const next = safeNextPath(asked)
   const partner = readCookie(request.headers['cookie'], partnerCookie)
   const query = new URLSearchParams({ ...(partner === undefined ? {} : { partner }), next })
@@ -223,7 +223,7 @@ export const withPermission =
       const p = texts[view.language].payments
       const home = { href: `${view.root}${homePath(view)}`, label: t.home }
       const refuse = () =>
-        page(request, 403, consoleMessage(view, t.refused, fill(p.noPermission, { permission }), home))
+        page(request, 403, consoleMessagePage(view, t.refused, fill(p.noPermission, { permission }), home))
       if (!caller.permissions.includes(permission)) return refuse()
       try {
         return await act(request, person)
@@ -231,7 +231,7 @@ export const withPermission =
         if (!(error instanceof Refusal)) throw error
         if (error.code === 'permission_denied') return refuse()
         if (error.code !== 'not_found') throw error
-        return page(request, 404, consoleMessage(view, t.notFound, p.notFoundText, home))
+        return page(request, 404, consoleMessagePage(view, t.notFound, p.notFoundText, home))
       }
     })
 
@@ -248,12 +248,12 @@ export function textsWithRefusals(
  * Returns the error texts of a refusal in the language of the page, by field, or as `form` for the whole form. Throws
  * other errors.
  */
-export function problemsOf(
+export function refusalProblems(
   p: ConsoleTexts['payments'],
   error: unknown,
   fields: readonly string[],
-  own: Problems = {},
-): Problems {
+  own: FieldProblems = {},
+): FieldProblems {
   if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
   // An unknown id in a field is a problem of that field. An unknown id in the path has no page.
   if (error.code === 'not_found' && error.errors.length === 0) throw error
@@ -294,11 +294,11 @@ export async function readPage<T>(
   p: ConsoleTexts['payments'],
   fields: readonly string[],
   read: () => Promise<{ readonly data: readonly T[]; readonly nextCursor: string | null }>,
-): Promise<{ readonly data: readonly T[]; readonly nextCursor: string | null; readonly problems: Problems }> {
+): Promise<{ readonly data: readonly T[]; readonly nextCursor: string | null; readonly problems: FieldProblems }> {
   try {
     return { ...(await read()), problems: {} }
   } catch (error) {
-    return { data: [], nextCursor: null, problems: problemsOf(p, error, fields) }
+    return { data: [], nextCursor: null, problems: refusalProblems(p, error, fields) }
   }
 }
 
@@ -307,7 +307,7 @@ export async function readList<T>(
   request: PublicRequest,
   { view }: Pick<Visitor, 'view'>,
   filters: readonly string[],
-  read: (query: Partial<Values>) => ReturnType<Parameters<typeof readPage<T>>[2]>,
+  read: (query: Partial<FieldValues>) => ReturnType<Parameters<typeof readPage<T>>[2]>,
 ) {
   const values = readQuery(request, filters)
   const { cursor } = readQuery(request, ['cursor'])

@@ -2,7 +2,7 @@
 import { uuidPattern } from '../../kernel/index.ts'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import type { ConsoleView } from '../kit/frame.ts'
-import { type Form, page, readForm, seeOther } from '../kit/request.ts'
+import { type FieldReader, page, readForm, seeOther } from '../kit/request.ts'
 import type { Person, Routes } from './request.ts'
 import { readFilters, refusedViewPage, savedPages } from './saved-views.ts'
 import { texts } from './texts/index.ts'
@@ -16,7 +16,7 @@ function refusalText({ language }: ConsoleView, error: unknown): string {
   return code === 'out_of_range' ? s.tooMany : s.nameWrong
 }
 
-const readChangedView = (given: Form) => ({ id: given('id'), name: given('name') })
+const readChangedView = (given: FieldReader) => ({ id: given('id'), name: given('name') })
 
 export const savedViewRoutes: Routes = ({ savedViews, withPerson }) => {
   const refuse = (

@@ -1,6 +1,14 @@
 /** The saved views of a list: links above its filters, and forms that save, rename and delete a view. */
 import { html, type Html } from '../html.ts'
-import { hiddenField, hiddenFields, type Input, input, inputs, optionsOf, type Problems } from '../kit/forms.ts'
+import {
+  hiddenField,
+  hiddenFields,
+  type Input,
+  input,
+  inputs,
+  toSelectOptions,
+  type FieldProblems,
+} from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { tabs } from '../kit/lists.ts'
 import { message } from '../kit/parts.ts'
@@ -62,7 +70,7 @@ const nameInput = ({ language }: ConsoleView): Input => ({
 
 const nameCharsMax = 60
 
-const problemsIn = (error: string | undefined): Problems => (error === undefined ? {} : { name: error })
+const problemsIn = (error: string | undefined): FieldProblems => (error === undefined ? {} : { name: error })
 
 type NewView = { readonly page: string; readonly query: string; readonly name?: string; readonly who?: string }
 
@@ -72,7 +80,7 @@ const saveFields = (view: ConsoleView, { page, query, name = '', who = 'own' }: 
     ${hiddenFields({ page, query })}
     ${inputs(view, { values: { name, who }, problems: problemsIn(error) }, [
       nameInput(view),
-      { id: 'view-who', name: 'who', label: s.who, options: optionsOf(s.whos) },
+      { id: 'view-who', name: 'who', label: s.who, options: toSelectOptions(s.whos) },
     ])}
     <button type="submit">${s.save}</button>
   </form>`

@@ -17,8 +17,8 @@ import {
   hiddenField,
   input,
   inputs,
-  optionsOf,
-  type Problems,
+  toSelectOptions,
+  type FieldProblems,
   type FormState,
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
@@ -26,7 +26,7 @@ import { type ListRows, listPage } from '../kit/lists.ts'
 import { badge, apiCall, copyBlock, facts, identifier, message, time } from '../kit/parts.ts'
 import {
   dayStart,
-  readDone,
+  readCompletedForm,
   consoleHeaders,
   readId,
   page,
@@ -44,11 +44,11 @@ import {
   may,
   withPermission,
   type Person,
-  problemsOf,
+  refusalProblems,
   readList,
   type Routes,
   placeRoutes,
-  signInAgain,
+  redirectToSignIn,
   textsWithRefusals,
 } from './request.ts'
 import { texts } from './texts/index.ts'
@@ -164,7 +164,7 @@ export function serviceAccountsPage(
     lead: s.lead,
     create: mayWrite && { text: s.newAccount, href: `${view.root}service-accounts/new` },
     filters: [
-      { name: 'status', label: s.status, options: optionsOf(s.statuses) },
+      { name: 'status', label: s.status, options: toSelectOptions(s.statuses) },
       { name: 'show', label: s.show, options: [['ending', view.t.endingKeys]] },
     ],
     columns: [[s.name, 'head'], s.status, s.permissions, s.lastUsed, s.expires],
@@ -326,7 +326,7 @@ const splitAddresses = (text: string): string[] =>
     .filter((each) => each !== '')
 
 /** Returns the error texts by field. A problem of one address or permission is shown at the field of the list. */
-function accountProblems(person: Person, error: unknown): Problems {
+function accountProblems(person: Person, error: unknown): FieldProblems {
   const s = texts[person.view.language].serviceAccounts
   const own = {
     publicKeyPem: s.publicKeyWrong,
@@ -334,7 +334,7 @@ function accountProblems(person: Person, error: unknown): Problems {
     permissions: s.permissionsWrong,
     expiresOn: s.expiresWrong,
   }
-  return problemsOf(
+  return refusalProblems(
     textsWithRefusals(person, 'serviceAccounts'),
     pointAtFields(error),
     ['name', 'overlapHours', ...Object.keys(own)],
@@ -356,7 +356,7 @@ function pointAtFields(error: unknown): unknown {
 const keyMsLeft = 14 * dayMs
 
 /** Reports whether a key must be rotated soon. */
-export const endsSoon = (
+export const needsRotation = (
   { expiresAt, impersonation }: Pick<ServiceAccount, 'expiresAt' | 'impersonation'>,
   now: Date,
 ): boolean => !impersonation && expiresAt !== null && Date.parse(expiresAt) < now.getTime() + keyMsLeft
@@ -369,7 +369,7 @@ async function showList({ operate, clock }: Frame, request: PublicRequest, perso
   const { data, shown } = await readList(request, person, ['status', 'show'], async ({ show, ...query }) => {
     if (show !== 'ending') return operate('listServiceAccounts', { ...call, query: queryText(query) })
     const all = await operate('listServiceAccounts', { ...call, query: `status=Active&limit=${endingAmongMax}` })
-    return { data: all.data.filter((key) => endsSoon(key, clock.now())), nextCursor: null }
+    return { data: all.data.filter((key) => needsRotation(key, clock.now())), nextCursor: null }
   })
   const accounts = { ...shown, rows: data, mayWrite: may(person, 'users:write') }
   return page(request, pageStatus(shown.problems), serviceAccountsPage(viewAtPlace(person), accounts))
@@ -392,7 +392,7 @@ async function showOne(
     mayWrite: may(person, 'users:write'),
     granted: person.caller.permissions,
     idempotencyKey: newId(),
-    done: readDone(request, ['changed', 'revokedNow']),
+    done: readCompletedForm(request, ['changed', 'revokedNow']),
   })
   return page(request, refused === undefined ? 200 : 400, body)
 }
@@ -485,7 +485,7 @@ export const serviceAccountRoutes: Routes = (frame) => {
     withPermission(frame.withPerson, 'users:write', async (request, person) =>
       frame.clock.now().getTime() - person.session.createdAt.getTime() < msMax
         ? act(request, person)
-        : signInAgain(request, asked),
+        : redirectToSignIn(request, asked),
     )
   /** Creates the route of a form on the page of an account. A refusal shows the page again. */
   const form = (name: string, act: (frame: Frame, ...of: Parameters<Act>) => Promise<PublicAnswer>): PublicRoute => ({

@@ -16,12 +16,12 @@ import type { SignInResult } from '../../people/users/index.ts'
 import { type Client, SignOnFailed } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
 import { emptyForm, hiddenField, input, inputs } from '../kit/forms.ts'
-import { consoleMessage, type ConsoleView, shell } from '../kit/frame.ts'
+import { consoleMessagePage, type ConsoleView, shell } from '../kit/frame.ts'
 import { message, time } from '../kit/parts.ts'
 import {
   readBrowser,
   readClient,
-  type Form,
+  type FieldReader,
   consoleHeaders,
   safeNextPath,
   page,
@@ -101,20 +101,23 @@ export const redirectToProvider = (begun: SignInAttempt): PublicAnswer => ({
  * Redirects to the provider through a page, because the content security policy (`form-action`) does not allow a form
  * to redirect to another site.
  */
-export const leadToProvider = (request: PublicRequest, view: ConsoleView, begun: SignInAttempt): PublicAnswer =>
-  leadOn(request, view, begun.url, attemptCookieFor(begun))
+export const redirectToProviderByPage = (
+  request: PublicRequest,
+  view: ConsoleView,
+  begun: SignInAttempt,
+): PublicAnswer => redirectByPage(request, view, begun.url, attemptCookieFor(begun))
 
 /**
  * Redirects through a page, so that the browser sends `SameSite=Strict` cookies with the next request.
  */
-export function leadOn(
+export function redirectByPage(
   request: PublicRequest,
   view: ConsoleView,
   href: string,
   ...cookies: readonly string[]
 ): PublicAnswer {
   const s = texts[view.language].signOn
-  const body = consoleMessage(view, s.leads, s.leadsText, { href, label: s.leadsOn })
+  const body = consoleMessagePage(view, s.leads, s.leadsText, { href, label: s.leadsOn })
   const answer = page(request, 200, body, ...cookies)
   return { ...answer, headers: { ...answer.headers, refresh: `0; url=${href}` } }
 }
@@ -125,7 +128,7 @@ export function signOnFailedPage(request: PublicRequest, view: ConsoleView, erro
   const s = texts[view.language].signOn
   const action = { href: `${view.root}sign-in`, label: s.again }
   const status = error.reason === 'unreachable' ? 503 : 403
-  return page(request, status, consoleMessage(view, s.failed, s.failures[error.reason], action))
+  return page(request, status, consoleMessagePage(view, s.failed, s.failures[error.reason], action))
 }
 
 /** Returns the text for a person who must sign in at the provider. Undefined: another error. */
@@ -133,7 +136,7 @@ export const signOnError = ({ language }: ConsoleView, error: unknown): { readon
   error instanceof SignOnFailed ? { form: texts[language].signOn.failures[error.reason] } : undefined
 
 /** Renders the link to sign in or join through the provider. */
-export const signOnWay = (
+export const signOnLink = (
   view: ConsoleView,
   { href, label }: { readonly href: string; readonly label: 'signIn' | 'join' },
 ): Html => {
@@ -199,7 +202,7 @@ export function signInPage(view: ConsoleView, given: SignIn): string {
         text: t.signInPasskeyText,
         fields: kept,
       })}
-      ${given.sso === true && signOnWay(view, { href: `${root}sign-in/sso${keptQuery(kept)}`, label: 'signIn' })}
+      ${given.sso === true && signOnLink(view, { href: `${root}sign-in/sso${keptQuery(kept)}`, label: 'signIn' })}
       ${passwordWay(view, given, kept)}
       ${partner !== undefined && html`<p class="foot"><a href="${root}sign-in">${t.otherPartner}</a></p>`}`,
   })
@@ -290,7 +293,7 @@ export function signInRoutes(frame: Frame): readonly PublicRoute[] {
   }
   const signIn = (
     way: 'passkey' | 'password',
-    verify: (partner: string, form: Form, browser: Client) => Promise<SignInResult | undefined>,
+    verify: (partner: string, form: FieldReader, browser: Client) => Promise<SignInResult | undefined>,
   ): PublicRoute => ({
     method: 'POST',
     path: `/console/sign-in/${way}`,
@@ -376,7 +379,7 @@ export function enterSupportPage(view: ConsoleView, code: string): string {
  * Refuses every form in a support session. API operations refuse writes themselves, but the forms for factors, sessions
  * and recoveries call no operation.
  */
-export const refusingSupport = (frame: Frame, routes: readonly PublicRoute[]): readonly PublicRoute[] =>
+export const refuseInSupportSession = (frame: Frame, routes: readonly PublicRoute[]): readonly PublicRoute[] =>
   routes.map((route) =>
     route.method === 'GET'
       ? route
@@ -388,7 +391,7 @@ export const refusingSupport = (frame: Frame, routes: readonly PublicRoute[]): r
             const view = createView(frame, request)
             const s = texts[view.language].support
             const action = { href: `${view.root}home`, label: s.back }
-            return page(request, 403, consoleMessage(view, s.readOnly, s.readOnlyText, action))
+            return page(request, 403, consoleMessagePage(view, s.readOnly, s.readOnlyText, action))
           },
         },
   )

@@ -10,11 +10,11 @@ import {
 import { notFound, type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
-import { type Draft, hiddenField, type Input, inputs, type Problems, type Values } from '../kit/forms.ts'
+import { type Draft, hiddenField, type Input, inputs, type FieldProblems, type FieldValues } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { facts, identifier, message, table } from '../kit/parts.ts'
-import { linkOf, page, readForm, readQuery, seeOther, pageStatus } from '../kit/request.ts'
-import { callOf, type Frame, may, type Person, problemsOf, type Routes, placeRoutes } from './request.ts'
+import { pathWithQuery, page, readForm, readQuery, seeOther, pageStatus } from '../kit/request.ts'
+import { callOf, type Frame, may, type Person, refusalProblems, type Routes, placeRoutes } from './request.ts'
 import { type ConsoleTexts, texts } from './texts/index.ts'
 
 /** How a field is sent: `amount` with its exact digits, `count` as a number, `switch` as a boolean, `path` in the path. */
@@ -53,7 +53,7 @@ const optional = (name: SimulationField, kind: Kind = 'text'): SimulatedField =>
 
 const { depositOutcomes, withdrawalOutcomes, checkoutOutcomes, checkoutSteps } = simulations
 
-export const simulated: Readonly<Record<SimulationName, Simulation>> = {
+export const simulationsByName: Readonly<Record<SimulationName, Simulation>> = {
   deposit: {
     operation: 'simulateDeposit',
     fields: [customerId, amount, currency, outcome(depositOutcomes), optional('websiteReference')],
@@ -115,7 +115,7 @@ export const simulated: Readonly<Record<SimulationName, Simulation>> = {
   },
 }
 
-export const simulationNames = Object.keys(simulated) as readonly SimulationName[]
+export const simulationNames = Object.keys(simulationsByName) as readonly SimulationName[]
 
 export function simulationsPage(view: ConsoleView): string {
   const s = texts[view.language].simulations
@@ -157,7 +157,7 @@ export function simulationPage(view: ConsoleView, form: SimulationForm): string 
           ${inputs(
             view,
             form,
-            simulated[name].fields.map((each) => simulationInput(view, each)),
+            simulationsByName[name].fields.map((each) => simulationInput(view, each)),
           )}
           <button type="submit" class="primary">${s.run}</button>
         </form>
@@ -187,17 +187,17 @@ function simulationInput(view: ConsoleView, { name, kind, options, optional = fa
 
 function resultPart(view: ConsoleView, { name, may }: SimulationForm, result: string): Html {
   const s = texts[view.language].simulations
-  const shown = simulated[name].result?.page
+  const shown = simulationsByName[name].result?.page
   const link = (href: string, text: string) => html`<p><a class="button" href="${href}">${text}</a></p>`
   return html`${message('good', s.done)}
-  ${simulated[name].result !== undefined && facts([[s.result, identifier(view, result, s.result)]])}
+  ${simulationsByName[name].result !== undefined && facts([[s.result, identifier(view, result, s.result)]])}
   ${
     shown === 'transaction' &&
     may.transactions &&
     link(`${view.root}transactions/${encodeURIComponent(result)}`, s.toTransaction)
   }
-  ${shown === 'events' && may.events && link(linkOf(`${view.root}events`, { reference: result }), s.toEvents)}
-  ${shown === 'reversal' && link(linkOf(`${view.root}simulations/reversal`, { creditId: result }), s.toReversal)}`
+  ${shown === 'events' && may.events && link(pathWithQuery(`${view.root}events`, { reference: result }), s.toEvents)}
+  ${shown === 'reversal' && link(pathWithQuery(`${view.root}simulations/reversal`, { creditId: result }), s.toReversal)}`
 }
 
 function readName({ params }: PublicRequest): SimulationName {
@@ -206,12 +206,18 @@ function readName({ params }: PublicRequest): SimulationName {
   return name
 }
 
-const fieldNames = (name: SimulationName): readonly string[] => simulated[name].fields.map((field) => field.name)
+const fieldNames = (name: SimulationName): readonly string[] =>
+  simulationsByName[name].fields.map((field) => field.name)
 
 /** Matches the result of a simulation: a reference, an id, a hash, a number or a time. */
 const resultPattern = /^[\w.:-]{1,140}$/
 
-function showForm(request: PublicRequest, person: Person, values: Values, problems: Problems = {}): PublicAnswer {
+function showForm(
+  request: PublicRequest,
+  person: Person,
+  values: FieldValues,
+  problems: FieldProblems = {},
+): PublicAnswer {
   const name = readName(request)
   const { result } = readQuery(request, ['result'])
   const shown = {
@@ -239,7 +245,7 @@ function readValue({ kind }: SimulatedField, text: string): unknown {
 
 async function run({ operate }: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> {
   const name = readName(request)
-  const { operation, fields, result } = simulated[name]
+  const { operation, fields, result } = simulationsByName[name]
   const given = readForm(request)
   const s = texts[person.view.language].simulations
   const typed = fields.map((field) => ({ field, text: given(field.name).trim() })).filter(({ text }) => text !== '')
@@ -258,12 +264,17 @@ async function run({ operate }: Frame, request: PublicRequest, person: Person): 
       ...(idempotency === 'none' ? {} : { idempotencyKey: given('idempotencyKey') || newId() }),
     })
     const made = result && (answer as Readonly<Record<string, string | number>>)[result.field]
-    return seeOther(linkOf(name, { result: String(made ?? 'done') }))
+    return seeOther(pathWithQuery(name, { result: String(made ?? 'done') }))
   } catch (error) {
     const [pathField] = pathFields
     if (pathField !== undefined && error instanceof Refusal && error.code === 'not_found')
       return showForm(request, person, values, { [pathField]: s.notFound })
-    return showForm(request, person, values, problemsOf(texts[person.view.language].payments, error, fieldNames(name)))
+    return showForm(
+      request,
+      person,
+      values,
+      refusalProblems(texts[person.view.language].payments, error, fieldNames(name)),
+    )
   }
 }
 

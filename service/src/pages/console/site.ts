@@ -7,9 +7,9 @@ import {
   readCookie,
   sessionCookie,
 } from '../../kernel/api/index.ts'
-import { unknownPage } from '../answer.ts'
+import { notFoundRoute } from '../answer.ts'
 import { type Assets, readAssets } from '../assets.ts'
-import { consoleMessage } from '../kit/frame.ts'
+import { consoleMessagePage } from '../kit/frame.ts'
 import { withKeptForms } from '../kit/kept-forms.ts'
 import { page, seeOther } from '../kit/request.ts'
 import { accountRoutes, sessionRoutes } from './account.ts'
@@ -37,7 +37,7 @@ import { requestLogRoutes } from './request-log.ts'
 import { type ConsoleDeps, createWithPerson, type Frame, createView, type Routes } from './request.ts'
 import { savedViewRoutes } from './saved-view-routes.ts'
 import { serviceAccountRoutes } from './service-accounts.ts'
-import { refusingSupport, signInRoutes, supportRoutes } from './sign-in.ts'
+import { refuseInSupportSession, signInRoutes, supportRoutes } from './sign-in.ts'
 import { simulationRoutes } from './simulations.ts'
 import { ssoRoutes } from './sso.ts'
 import { teamRoutes } from './team.ts'
@@ -64,7 +64,7 @@ export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> 
       ...signInRoutes(frame),
       ...supportRoutes(frame),
       ...withKeptForms(keptSite(frame)),
-      unknownPage('/console/*'),
+      notFoundRoute('/console/*'),
     ],
     refused: (request, { status }) => {
       const view = createView(frame, request)
@@ -79,7 +79,7 @@ export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> 
             : status === 429
               ? [t.tooMany, t.tooManyText]
               : [t.broken, t.brokenText]
-      return page(request, status, consoleMessage(view, title, text))
+      return page(request, status, consoleMessagePage(view, title, text))
     },
   }
 }
@@ -87,7 +87,7 @@ export async function createConsoleSite(deps: ConsoleDeps): Promise<PublicSite> 
 /** Describes the pages whose forms are stored when the session ends. */
 const keptSite = (frame: Frame): Parameters<typeof withKeptForms>[0] => ({
   root: 'console',
-  routes: refusingSupport(frame, personRoutes(frame)),
+  routes: refuseInSupportSession(frame, personRoutes(frame)),
   forms: frame.signIn.forms,
   tokenOf: ({ headers }) => readCookie(headers['cookie'], sessionCookie),
   viewOf: (request) => createView(frame, request),
@@ -146,7 +146,7 @@ const assetRoute = (assets: Assets, frame: Frame): PublicRoute => ({
     const found = assets.find(request.params['name'] ?? '', encodingFor(request.headers['accept-encoding']))
     if (found !== undefined) return found
     const view = createView(frame, request)
-    return page(request, 404, consoleMessage(view, view.t.notFound, view.t.notFoundText))
+    return page(request, 404, consoleMessagePage(view, view.t.notFound, view.t.notFoundText))
   },
 })
 

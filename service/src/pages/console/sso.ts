@@ -14,9 +14,17 @@ import {
 import { isRecentSignIn } from '../../people/sign-in/index.ts'
 import { html, type Html } from '../html.ts'
 import { confirmedForm, hiddenField, type Input, inputs } from '../kit/forms.ts'
-import { consoleMessage, type ConsoleView, type RoleName, shell } from '../kit/frame.ts'
+import { consoleMessagePage, type ConsoleView, type RoleName, shell } from '../kit/frame.ts'
 import { facts, message, time, copyableText } from '../kit/parts.ts'
-import { readBrowser, readDone, type Form, safeNextPath, page, readForm, seeOther } from '../kit/request.ts'
+import {
+  readBrowser,
+  readCompletedForm,
+  type FieldReader,
+  safeNextPath,
+  page,
+  readForm,
+  seeOther,
+} from '../kit/request.ts'
 import { fill } from '../language.ts'
 import {
   callOf,
@@ -25,10 +33,10 @@ import {
   type Person,
   type Routes,
   signedInCookies,
-  signInAgain,
+  redirectToSignIn,
   createView,
 } from './request.ts'
-import { readAttempt, signOnFailedPage, leadToProvider, redirectToProvider } from './sign-in.ts'
+import { readAttempt, signOnFailedPage, redirectToProviderByPage, redirectToProvider } from './sign-in.ts'
 import { texts } from './texts/index.ts'
 
 const ssoRoles = ['Admin', 'Operator', 'Developer'] as const satisfies readonly RoleName[]
@@ -265,9 +273,13 @@ function providerRoutes(frame: Frame): readonly PublicRoute[] {
         frame.withPerson(request, (person) =>
           isRecent(frame, person)
             ? tried(request, async () =>
-                leadToProvider(request, person.view, await singleSignOn.begin({ kind: 'connect', signed: person })),
+                redirectToProviderByPage(
+                  request,
+                  person.view,
+                  await singleSignOn.begin({ kind: 'connect', signed: person }),
+                ),
               )
-            : signInAgain(request, 'account'),
+            : redirectToSignIn(request, 'account'),
         ),
     },
     {
@@ -289,7 +301,7 @@ function providerRoutes(frame: Frame): readonly PublicRoute[] {
           const s = texts[view.language].signOn
           const action = { href: `${view.root}account`, label: s.leadsOn }
           return kind === 'connect'
-            ? page(request, 200, consoleMessage(view, s.connectedNow, s.text, action))
+            ? page(request, 200, consoleMessagePage(view, s.connectedNow, s.text, action))
             : seeOther('../sign-in')
         }),
     },
@@ -304,7 +316,7 @@ function settingRoutes(frame: Frame): readonly PublicRoute[] {
   const show = async (request: PublicRequest, person: Person, errors?: Readonly<Record<string, string>>) => {
     const found = await ifFound(operate('getSingleSignOn', callOf(person, request)))
     const { settings } = texts[person.view.language].signOn
-    const confirmation = readDone(request, doneForms)
+    const confirmation = readCompletedForm(request, doneForms)
     const waiting = await singleSignOn.waiting(person.caller.partnerId)
     const body = ssoPage(
       { ...person.view, current: 'team' },
@@ -322,14 +334,14 @@ function settingRoutes(frame: Frame): readonly PublicRoute[] {
   const form = (
     path: '' | '/domain' | '/remove' | '/confirm' | '/reject',
     done: DoneForm,
-    act: (field: Form, call: ReturnType<typeof callOf>, person: Person) => Promise<unknown>,
+    act: (field: FieldReader, call: ReturnType<typeof callOf>, person: Person) => Promise<unknown>,
   ): PublicRoute => ({
     method: 'POST',
     path: `/console/team/single-sign-on${path}`,
     ...(path === '/domain' && { callsChosenHost: true }),
     handle: (request) =>
       frame.withPerson(request, async (person) => {
-        if (!isRecent(frame, person)) return signInAgain(request, 'team/single-sign-on')
+        if (!isRecent(frame, person)) return redirectToSignIn(request, 'team/single-sign-on')
         try {
           await act(readForm(request), callOf(person, request), person)
           const waiting = done === 'saved' ? await singleSignOn.waiting(person.caller.partnerId) : undefined
@@ -358,7 +370,7 @@ const doneForms = ['saved', 'proposed', 'confirmed', 'rejected', 'proved', 'remo
 
 type DoneForm = (typeof doneForms)[number]
 
-function readChangeId(field: Form): string {
+function readChangeId(field: FieldReader): string {
   const id = field('id')
   if (!uuidPattern.test(id)) throw notFound('change of the single sign-on')
   return id
@@ -370,7 +382,7 @@ const splitList = (text: string): string[] =>
     .map((each) => each.trim())
     .filter((each) => each !== '')
 
-function settingsBody(field: Form) {
+function settingsBody(field: FieldReader) {
   const roles = ssoRoles
     .map((role) => [role, splitList(field(role))] as const)
     .filter(([, values]) => values.length > 0)
@@ -393,7 +405,7 @@ const currentSettings = ({ redirectUri, domainRecord, domainProvedAt }: SsoSetti
   domainProvedAt: domainProvedAt === null ? null : new Date(domainProvedAt),
 })
 
-const readTyped = (field: Form) => Object.fromEntries(ssoFields.map((name) => [name, field(name)]))
+const readTyped = (field: FieldReader) => Object.fromEntries(ssoFields.map((name) => [name, field(name)]))
 
 const settingValues = (found: SsoSettings | undefined) =>
   found === undefined

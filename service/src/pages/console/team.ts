@@ -19,13 +19,22 @@ import {
   inputs,
   dialogButton,
   postButton,
-  type Values,
+  type FieldValues,
 } from '../kit/forms.ts'
 import { type ConsoleView, type RoleName, roleText, shell } from '../kit/frame.ts'
 import { badge, message, table, time } from '../kit/parts.ts'
-import { readClient, readDone, refusalTexts, type Form, page, readForm, seeOther, readValues } from '../kit/request.ts'
+import {
+  readClient,
+  readCompletedForm,
+  refusalTexts,
+  type FieldReader,
+  page,
+  readForm,
+  seeOther,
+  readValues,
+} from '../kit/request.ts'
 import { fill } from '../language.ts'
-import { callOf, type Frame, may, type Person, type Routes, signInAgain } from './request.ts'
+import { callOf, type Frame, may, type Person, type Routes, redirectToSignIn } from './request.ts'
 
 function roleChoices(view: ConsoleView, roles: readonly RoleName[]) {
   const { t } = view
@@ -214,7 +223,7 @@ type TeamView = {
   /** Error texts by field of the invitation (`email`, `fullName`, `role`); any other key is about the whole page. */
   readonly errors?: Readonly<Record<string, string>>
   /** The values of a refused invitation. */
-  readonly typed?: Values
+  readonly typed?: FieldValues
   /** Confirmation of the last form. */
   readonly confirmation?: string
 }
@@ -299,14 +308,17 @@ export const teamRoutes: Routes = (frame) => {
       members: memberRows(person, team.data),
       invitations: invitationRows(invited.data),
       may: { write: may(person, 'users:write'), reset: person.user.role === 'Admin' },
-      ...(readDone(request, ['reset']) && { confirmation: person.view.t.signInReset }),
+      ...(readCompletedForm(request, ['reset']) && { confirmation: person.view.t.signInReset }),
       next: team.nextCursor === null ? null : `team?cursor=${encodeURIComponent(team.nextCursor)}`,
       grantable,
       ...(errors && { errors, typed: readValues(readForm(request), Object.keys(inviteIds)) }),
     }
     return page(request, errors === undefined ? 200 : 400, teamPage({ ...person.view, current: 'team' }, shown))
   }
-  const form = (name: string, act: (form: Form, call: ReturnType<typeof callOf>) => Promise<unknown>): PublicRoute => ({
+  const form = (
+    name: string,
+    act: (form: FieldReader, call: ReturnType<typeof callOf>) => Promise<unknown>,
+  ): PublicRoute => ({
     method: 'POST',
     path: `/console/team/${name}`,
     handle: (request): Promise<PublicAnswer> =>
@@ -347,7 +359,7 @@ const grantableRoles = ({ caller }: Person) =>
   wire.roles.filter((role) => permissions.every((each) => !roleAllows(role, each) || caller.permissions.includes(each)))
 
 async function reset({ members, clock }: Frame, request: PublicRequest, person: Person, show: ShowTeam) {
-  if (!isRecentSignIn(person.session.createdAt, clock.now())) return signInAgain(request, 'team')
+  if (!isRecentSignIn(person.session.createdAt, clock.now())) return redirectToSignIn(request, 'team')
   const id = readForm(request)('id')
   const { t } = person.view
   if (id === person.user.id) return show(request, person, { form: t.resetSelf })

@@ -1,7 +1,7 @@
 /** The CSV file of transactions, and the amounts in its filters. */
 import { decimalText, type ResponseOf } from '@partner-payments/wire'
 import type { PublicAnswer, PublicRequest } from '../../kernel/api/index.ts'
-import type { Values } from '../kit/forms.ts'
+import type { FieldValues } from '../kit/forms.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { consoleTexts } from '../kit/language.ts'
 import { accountText, wordFor } from '../kit/parts.ts'
@@ -43,7 +43,7 @@ function exportColumns({ language }: ConsoleView): Columns<ExportRow> {
 }
 
 /** Converts the amounts of the filters from the format in which people type them to that of the operation. */
-export function amountQuery({ language }: ConsoleView, values: Partial<Values>): Partial<Values> {
+export function amountQuery({ language }: ConsoleView, values: Partial<FieldValues>): Partial<FieldValues> {
   const { amount, amountMin, amountMax, ...rest } = values
   const thousands = language === 'de' ? '.' : ','
   const plain = (text: string | undefined) => {

@@ -3,7 +3,7 @@ import { type Decimal, decimalText, type ResponseOf, nameCharsMax } from '@partn
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import type { PartnerHold } from '../../transactions/index.ts'
 import { html, type Html } from '../html.ts'
-import { optionsOf, type Values } from '../kit/forms.ts'
+import { toSelectOptions, type FieldValues } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type ListRows, listPage, type CurrencySum, sumsNote } from '../kit/lists.ts'
 import {
@@ -22,13 +22,13 @@ import {
   serviceReference,
   type Step,
   steps,
-  strip,
+  summaryStrip,
   table,
   time,
   transactionBadge,
   wordFor,
 } from '../kit/parts.ts'
-import { linkOf, page, queryText, readQuery, pageStatus, withTimes } from '../kit/request.ts'
+import { pathWithQuery, page, queryText, readQuery, pageStatus, withTimes } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { currencyOptions } from './payees.ts'
 import { callOf, type Frame, type Person, readList, type Routes, placeRoutes, sendProof } from './request.ts'
@@ -106,7 +106,7 @@ export function transactionsPage(view: ConsoleView, { rows, sums, ...shown }: Tr
     ]),
     none: { title: p.transactionsEmpty, text: p.transactionsEmptyText },
     after: html`<p class="more">
-      <a class="button" href="${linkOf(`${view.root}exports/transactions.csv`, shown.values)}" download
+      <a class="button" href="${pathWithQuery(`${view.root}exports/transactions.csv`, shown.values)}" download
         >${p.exportCsv}</a
       >
     </p>`,
@@ -121,10 +121,10 @@ const withDirection = ({ language }: ConsoleView, { label = '', ...sum }: Curren
 function filterInputs({ t, language }: ConsoleView) {
   const p = texts[language].payments
   return {
-    status: { label: p.status, options: optionsOf(t.transactionStatus) },
-    category: { label: p.kind, options: optionsOf(p.category) },
-    type: { label: p.type, options: optionsOf(p.transactionType) },
-    rail: { label: p.rail, options: optionsOf(p.rails) },
+    status: { label: p.status, options: toSelectOptions(t.transactionStatus) },
+    category: { label: p.kind, options: toSelectOptions(p.category) },
+    type: { label: p.type, options: toSelectOptions(p.transactionType) },
+    rail: { label: p.rail, options: toSelectOptions(p.rails) },
     currency: { label: p.currency, options: currencyOptions },
     createdFrom: { label: p.createdFrom, type: 'date' },
     createdTo: { label: p.createdTo, type: 'date' },
@@ -203,7 +203,7 @@ type TransactionDetails = {
 }
 
 /** Renders the explanation of a hold: the reason, who acts next, by when, and which evidence helps. */
-export function holdPart(view: ConsoleView, { kind, actor, by, evidence }: PartnerHold): Html {
+export function holdSection(view: ConsoleView, { kind, actor, by, evidence }: PartnerHold): Html {
   const h = texts[view.language].holds
   const words = h.kinds[kind]
   return html`<section aria-labelledby="hold-title">
@@ -232,13 +232,13 @@ export function transactionPage(view: ConsoleView, transaction: TransactionDetai
           ${payoutHref !== undefined && html`<a class="button" href="${payoutHref}">${p.toPayout}</a>`}
         </div>
       </div>
-      ${strip([
+      ${summaryStrip([
         [p.amount, money(view, amount, currency, 'main')],
         [p.status, transactionBadge(view, status)],
         [p.kind, kind],
         [p.created, time(view, createdAt)],
       ])}
-      ${transaction.hold !== undefined && holdPart(view, transaction.hold)} ${details(view, transaction)}
+      ${transaction.hold !== undefined && holdSection(view, transaction.hold)} ${details(view, transaction)}
       ${section('timeline', p.timeline, steps(view, transaction.steps))}
       ${related.length > 0 && html`${section('related', p.related, relatedTable(view, related))}`}
       ${proofPart(view, transaction)} ${rawJson(view, transaction.raw)}`,
@@ -357,7 +357,7 @@ const recordsMax = '100'
  * Lists transactions that a request created, found in the audit records of that time. Reads at most the last 100
  * records.
  */
-export async function listCreated(
+export async function listCreatedTransactions(
   { operate }: Frame,
   request: PublicRequest,
   person: Person,
@@ -404,14 +404,14 @@ export const bankReasonText = (
 }
 
 const eventsHrefFor = ({ view, caller }: Person, reference: string): string | undefined =>
-  caller.permissions.includes('webhooks:read') ? linkOf(`${view.root}events`, { reference }) : undefined
+  caller.permissions.includes('webhooks:read') ? pathWithQuery(`${view.root}events`, { reference }) : undefined
 
 export const transactionRoutes: Routes = (frame) => {
   const { operate } = frame
   const showList = async (_frame: Frame, request: PublicRequest, person: Person): Promise<PublicAnswer> => {
     const { view } = person
     const call = callOf(person, request)
-    const { data, shown, sums } = await readSummed(
+    const { data, shown, sums } = await readListWithSums(
       request,
       person,
       transactionFilters,
@@ -488,12 +488,12 @@ type SumAnswer = {
 }
 
 /** Reads a list and its sums in parallel. A list without filters, or sorted by change, has no sums. */
-export async function readSummed<T>(
+export async function readListWithSums<T>(
   request: PublicRequest,
   person: Person,
   filters: readonly string[],
   list: Parameters<typeof readList<T>>[3],
-  sum: (query: Partial<Values>) => Promise<SumAnswer>,
+  sum: (query: Partial<FieldValues>) => Promise<SumAnswer>,
 ): Promise<Awaited<ReturnType<typeof readList<T>>> & { readonly sums: Sums | undefined }> {
   const values = readQuery(request, filters)
   const isSummed = Object.keys(values).length > 0 && !('updatedSince' in values)

@@ -3,14 +3,14 @@ import type { ResponseOf } from '@partner-payments/wire'
 import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
 import { currencies, newId } from '../../kernel/index.ts'
 import { html, type Html } from '../html.ts'
-import { type Draft, formPage, type Options, type Problems, type Values } from '../kit/forms.ts'
+import { type Draft, formPage, type Options, type FieldProblems, type FieldValues } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { type ListRows, listPage } from '../kit/lists.ts'
-import { facts, identifier, message, money, strip, time, copyableText } from '../kit/parts.ts'
+import { facts, identifier, message, money, summaryStrip, time, copyableText } from '../kit/parts.ts'
 import {
-  readDone,
+  readCompletedForm,
   readId,
-  linkOf,
+  pathWithQuery,
   page,
   queryText,
   readForm,
@@ -22,7 +22,7 @@ import {
 } from '../kit/request.ts'
 import { fill } from '../language.ts'
 import { type CustomerLink, readCustomerLinks } from './customer-link.ts'
-import { callOf, type Frame, may, type Person, problemsOf, readList, type Routes, placeRoutes } from './request.ts'
+import { callOf, type Frame, may, type Person, refusalProblems, readList, type Routes, placeRoutes } from './request.ts'
 import { texts } from './texts/index.ts'
 
 export const walletFields = ['currency', 'customerId'] as const
@@ -41,7 +41,7 @@ export function walletsPage(view: ConsoleView, { rows, tokens, mayWrite, ...show
     title: view.t.wallets,
     path: 'wallets',
     lead: w.lead,
-    create: mayWrite && { text: w.newWallet, href: linkOf(`${view.root}wallets/new`, shown.values) },
+    create: mayWrite && { text: w.newWallet, href: pathWithQuery(`${view.root}wallets/new`, shown.values) },
     filters: [
       { name: 'currency', label: w.token, options: tokenOptions(tokens) },
       { name: 'customerId', label: p.customerId },
@@ -106,7 +106,7 @@ export function walletPage(view: ConsoleView, wallet: WalletView): string {
           ${depositsHref !== undefined && html`<a class="button" href="${depositsHref}">${fill(w.deposits, { currency })}</a>`}
         </div>
       </div>
-      ${strip([
+      ${summaryStrip([
         [w.received, money(view, received, currency, 'main')],
         [w.token, currency],
         [w.chain, html`${network} <span class="soft">${fill(w.chainId, { id: String(chainId) })}</span>`],
@@ -163,9 +163,9 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
   const simulates = view.sandbox && may(person, 'simulations:write')
   const shown = {
     ...walletRow(wallet, customers),
-    depositsHref: may(person, 'transactions:read') ? linkOf(`${view.root}transactions`, deposits) : undefined,
-    simulateHref: simulates ? linkOf(`${view.root}simulations/tokens`, { walletId: id }) : undefined,
-    isNew: readDone(request, ['created']) !== undefined,
+    depositsHref: may(person, 'transactions:read') ? pathWithQuery(`${view.root}transactions`, deposits) : undefined,
+    simulateHref: simulates ? pathWithQuery(`${view.root}simulations/tokens`, { walletId: id }) : undefined,
+    isNew: readCompletedForm(request, ['created']) !== undefined,
   }
   return page(request, 200, walletPage(view, shown))
 }
@@ -173,9 +173,9 @@ async function showOne(frame: Frame, request: PublicRequest, person: Person): Pr
 const showForm = (
   request: PublicRequest,
   { view }: Person,
-  values: Values,
+  values: FieldValues,
   idempotencyKey: string,
-  problems: Problems = {},
+  problems: FieldProblems = {},
 ): PublicAnswer => {
   const status = pageStatus(problems)
   const draft = { tokens, values, idempotencyKey, problems }
@@ -183,13 +183,13 @@ const showForm = (
 }
 
 /** Returns the text of a refusal by field: the customer, or a token that no chain supports. */
-function walletProblems({ view: { language } }: Person, error: unknown): Problems {
+function walletProblems({ view: { language } }: Person, error: unknown): FieldProblems {
   const p = texts[language].payments
   const { customerUnknown, refusal } = texts[language].wallets
   if (error instanceof Refusal && error.code === 'currency_not_supported')
     return { currency: refusal.currency_not_supported }
   const isUnverified = error instanceof Refusal && error.code === 'customer_not_verified'
-  return problemsOf(p, error, walletFields, {
+  return refusalProblems(p, error, walletFields, {
     currency: refusal.currency_not_supported,
     customerId: isUnverified ? p.refusal.customer_not_verified : customerUnknown,
   })

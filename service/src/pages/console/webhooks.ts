@@ -12,16 +12,16 @@ import {
   formPage,
   hiddenField,
   dialogButton,
-  optionsOf,
+  toSelectOptions,
   postButton,
-  type Problems,
+  type FieldProblems,
   type FormState,
 } from '../kit/forms.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { filterForm, list, type ListRows, listPage, type PageLinks } from '../kit/lists.ts'
-import { badge, apiCall, copyBlock, facts, message, strip, table, time } from '../kit/parts.ts'
+import { badge, apiCall, copyBlock, facts, message, summaryStrip, table, time } from '../kit/parts.ts'
 import {
-  readDone,
+  readCompletedForm,
   readId,
   page,
   pageLinks,
@@ -40,7 +40,7 @@ import {
   type Routes,
   readPage,
   may,
-  problemsOf,
+  refusalProblems,
   readList,
   placeRoutes,
   textsWithRefusals,
@@ -156,7 +156,7 @@ export function webhookPage(view: ConsoleView, webhook: WebhookView): string {
         ${mayWrite && webhookButtons(view, status, path)}
       </div>
       ${webhook.test && testResult(view, webhook.test)}
-      ${strip([
+      ${summaryStrip([
         [d.status, statusBadge(view, status)],
         [d.delivered, count(counts.delivered)],
         [d.pending, count(counts.pending)],
@@ -177,7 +177,7 @@ export function webhookPage(view: ConsoleView, webhook: WebhookView): string {
         { values, problems },
         {
           path: `webhooks/${id}`,
-          filters: [{ name: 'status', label: d.status, options: optionsOf(d.deliveryStatus) }],
+          filters: [{ name: 'status', label: d.status, options: toSelectOptions(d.deliveryStatus) }],
         },
       )}
       ${list(view, {
@@ -411,7 +411,7 @@ async function showList({ operate }: Frame, request: PublicRequest, person: Visi
     rows: data.map(webhookRow),
     mayWrite: may(person, 'webhooks:write'),
     hasGuests: may(person, 'users:read'),
-    done: readDone(request, ['deleted']),
+    done: readCompletedForm(request, ['deleted']),
   }
   return page(request, 200, webhooksPage(person.view, own))
 }
@@ -420,7 +420,7 @@ async function showOne(
   frame: Frame,
   request: PublicRequest,
   person: Visitor,
-  after: { readonly test?: TestResult; readonly refused?: Problems } = {},
+  after: { readonly test?: TestResult; readonly refused?: FieldProblems } = {},
 ): Promise<PublicAnswer> {
   const { view } = person
   const { operate } = frame
@@ -451,7 +451,7 @@ async function showOne(
     mayWrite: may(person, 'webhooks:write'),
     idempotencyKey: newId(),
     test: after.test,
-    done: readDone(request, ['enabled', 'redelivered']),
+    done: readCompletedForm(request, ['enabled', 'redelivered']),
   }
   return page(request, pageStatus(problems), webhookPage(view, shown))
 }
@@ -485,7 +485,7 @@ async function create(frame: Frame, request: PublicRequest, person: Visitor): Pr
     const created = await frame.operate('createSubscription', { ...callOf(person, request), body, idempotencyKey })
     return page(request, 200, secretPage(person.view, { ...created, secret: created.secret }))
   } catch (error) {
-    const problems = problemsOf(refusalTexts(person), error, ['url', 'description', 'events'])
+    const problems = refusalProblems(refusalTexts(person), error, ['url', 'description', 'events'])
     return showNew(frame, request, person, { values, problems, events, idempotencyKey: newId() })
   }
 }
@@ -509,7 +509,7 @@ export const webhookRoutes: Routes = (frame) => {
       try {
         return await act(request, person)
       } catch (error) {
-        return showOne(frame, request, person, { refused: problemsOf(refusalTexts(person), error, []) })
+        return showOne(frame, request, person, { refused: refusalProblems(refusalTexts(person), error, []) })
       }
     })
   return [

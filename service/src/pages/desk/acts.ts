@@ -6,22 +6,22 @@ import { uuidPattern } from '../../kernel/index.ts'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { facts, freeText, linkButton, message, time, copyableText } from '../kit/parts.ts'
 import { hiddenField } from '../kit/forms.ts'
-import { linkOf, page, readForm, seeOther } from '../kit/request.ts'
+import { pathWithQuery, page, readForm, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { commandFields, commandRoute, noteField, type RefusedForm } from './forms.ts'
 import { type DeskChanges, type DeskFrame, FieldRefusal, type FormOption, type Person, staffRoute } from './request.ts'
 import { deskTexts, type DeskTexts } from './texts.ts'
 
-export type ActName = keyof DeskTexts['acts']
-export const isAct = (text: string): text is ActName => Object.hasOwn(deskTexts.en.acts, text)
+export type ActionName = keyof DeskTexts['acts']
+export const isActionName = (text: string): text is ActionName => Object.hasOwn(deskTexts.en.acts, text)
 
 /** Returns the title of an action: a verb with its object. */
-export const actTitle = ({ language }: ConsoleView, act: ActName): string => deskTexts[language].acts[act][0]
-const doneText = ({ language }: ConsoleView, act: ActName): string => deskTexts[language].acts[act][1]
+export const actionTitle = ({ language }: ConsoleView, act: ActionName): string => deskTexts[language].acts[act][0]
+const doneText = ({ language }: ConsoleView, act: ActionName): string => deskTexts[language].acts[act][1]
 
 /** Paths of actions that have a page or form of their own. */
-const actPages: Readonly<Partial<Record<ActName, string>>> = {
+const actPages: Readonly<Partial<Record<ActionName, string>>> = {
   ...{ 'change approve': 'changes', 'change reject': 'changes', 'change run': 'changes' },
   ...{ 'staff invite': 'staff', 'staff role': 'staff', 'staff remove': 'staff', 'staff end-sessions': 'staff' },
   ...{ 'staff token end': 'device', impersonate: 'staff', 'decider set': 'deciders' },
@@ -45,33 +45,37 @@ type ActPermission = {
  * Reports whether an action has a generated form: it needs neither a file nor a key of the host, and has no page of its
  * own.
  */
-export const hasForm = (changes: Pick<DeskChanges, 'act'>, act: ActName): boolean =>
+export const hasForm = (changes: Pick<DeskChanges, 'act'>, act: ActionName): boolean =>
   !hostOnlyActs.has(act) && actPages[act] === undefined && changes.act(act) !== undefined
 
-const mayUseForm = ({ changes, person }: ActPermission, act: ActName): boolean =>
+const mayUseForm = ({ changes, person }: ActPermission, act: ActionName): boolean =>
   hasForm(changes, act) && changes.mayDecide(act, person.signed.account.role)
 
 /**
  * Returns the path of the form of an action, from the root of the desk. `given`: known options. `back`: the page to
  * return to.
  */
-export const actHref = (act: ActName, given: KnownOptions, back: string): string =>
-  linkOf('act', { command: act, ...given, back })
+export const actionHref = (act: ActionName, given: KnownOptions, back: string): string =>
+  pathWithQuery('act', { command: act, ...given, back })
 
-type ActOffer = { readonly acts: readonly ActName[]; readonly given: KnownOptions; readonly back: string }
+type ActOffer = { readonly acts: readonly ActionName[]; readonly given: KnownOptions; readonly back: string }
 
 /** Renders buttons for the actions that the person may use. Undefined if there are none. */
-export function actButtons(view: ConsoleView, may: ActPermission, { acts, given, back }: ActOffer): Html | undefined {
+export function actionButtons(
+  view: ConsoleView,
+  may: ActPermission,
+  { acts, given, back }: ActOffer,
+): Html | undefined {
   const own = acts.filter((act) => mayUseForm(may, act))
   if (own.length === 0) return undefined
   return html`<p class="buttons">
-    ${own.map((act) => linkButton(`${view.root}${actHref(act, given, back)}`, actTitle(view, act)))}
+    ${own.map((act) => linkButton(`${view.root}${actionHref(act, given, back)}`, actionTitle(view, act)))}
   </p>`
 }
 
 /** Links from a runbook to the forms or pages of the commands that it mentions. */
-export function runbookActs(view: ConsoleView, may: ActPermission, commands: readonly string[]): Html | undefined {
-  const own = commands.filter(isAct).filter((act) => mayUseForm(may, act) || actPages[act] !== undefined)
+export function runbookActions(view: ConsoleView, may: ActPermission, commands: readonly string[]): Html | undefined {
+  const own = commands.filter(isActionName).filter((act) => mayUseForm(may, act) || actPages[act] !== undefined)
   if (own.length === 0) return undefined
   const d = deskTexts[view.language].act
   return html`<section class="acts" aria-labelledby="acts-title">
@@ -80,7 +84,7 @@ export function runbookActs(view: ConsoleView, may: ActPermission, commands: rea
       ${own.map(
         (act) =>
           html`<li>
-            <a href="${view.root}${actPages[act] ?? actHref(act, {}, 'queue')}">${actTitle(view, act)}</a>
+            <a href="${view.root}${actPages[act] ?? actionHref(act, {}, 'queue')}">${actionTitle(view, act)}</a>
           </li>`,
       )}
     </ul>
@@ -88,22 +92,22 @@ export function runbookActs(view: ConsoleView, may: ActPermission, commands: rea
 }
 
 /** Renders the message about the last action: done, or awaiting a second person. Undefined if there was none. */
-export function actMessage(view: ConsoleView, { query }: PublicRequest): Html | undefined {
+export function actionMessage(view: ConsoleView, { query }: PublicRequest): Html | undefined {
   const fields = new URLSearchParams(query)
   const [said, waits] = [fields.get('said') ?? '', fields.get('waits') ?? '']
   const d = deskTexts[view.language].act
-  if (isAct(said)) return message('good', doneText(view, said))
-  if (!isAct(waits)) return undefined
-  return html`${message('warning', `${actTitle(view, waits)}: ${d.waits}`)}
+  if (isActionName(said)) return message('good', doneText(view, said))
+  if (!isActionName(waits)) return undefined
+  return html`${message('warning', `${actionTitle(view, waits)}: ${d.waits}`)}
     <p><a class="button" href="${view.root}changes">${d.openChanges}</a></p>`
 }
 
 /** Adds the result of an action to a URL. `waits`: the change that a second person must approve. */
-export const actResultHref = (back: string, act: string, waits: string | undefined): string =>
+export const actionResultHref = (back: string, act: string, waits: string | undefined): string =>
   `${back}${back.includes('?') ? '&' : '?'}${waits === undefined ? 'said' : 'waits'}=${encodeURIComponent(act)}`
 
 type ActForm = {
-  readonly act: ActName
+  readonly act: ActionName
   readonly options: readonly FormOption[]
   /** Options set by the previous page. The form does not ask for them again. */
   readonly given: KnownOptions
@@ -139,10 +143,10 @@ function subjectFacts(view: ConsoleView, given: KnownOptions, partnerName: strin
 }
 const shortId = (id: string): string => `…${id.slice(-8)}`
 
-export function actPage(view: ConsoleView, shown: ActForm): string {
+export function actionPage(view: ConsoleView, shown: ActForm): string {
   const { act, options, given, partnerName, cuts, back, refused } = shown
   const d = deskTexts[view.language].act
-  const title = actTitle(view, act)
+  const title = actionTitle(view, act)
   const typed = (name: string) => refused?.form(name) ?? given[name] ?? ''
   const problems = refused === undefined ? {} : { [refused.field ?? 'form']: refused.error }
   const takes = (name: string) => options.some((option) => option.name === name)
@@ -186,12 +190,12 @@ type SecretResult = {
 /** Renders the page of a secret result, such as a credential, which is not stored. Each part has a label and a copy button. */
 export function secretPage(view: ConsoleView, { act, result, back, more }: SecretResult): string {
   const d = deskTexts[view.language].staff
-  const title = isAct(act) ? actTitle(view, act) : d.result
+  const title = isActionName(act) ? actionTitle(view, act) : d.result
   const parts = Array.isArray(result) ? (result as readonly unknown[]) : [result]
   return shell(view, {
     title,
     main: html`<h1>${title}</h1>
-      ${isAct(act) && message('good', doneText(view, act))}
+      ${isActionName(act) && message('good', doneText(view, act))}
       <p class="message warning">${d.once}</p>
       ${more} ${parts.map((part) => facts(resultFacts(view, part)))}
       <p><a class="button" href="${view.root}${back}">${d.back}</a></p>`,
@@ -218,7 +222,7 @@ function resultFacts(view: ConsoleView, part: unknown): readonly (readonly [stri
 const backForm = /^[a-z]+(?:[/?&=][\w.%:+~-]*)*$/
 const readBack = (text: string): string => (backForm.test(text) && text.length <= 400 ? text : 'queue')
 
-export function actRoutes(frame: DeskFrame): readonly PublicRoute[] {
+export function actionRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { changes } = frame
   return [
     staffRoute(frame, 'queue', 'GET', '/act', (request, person) => {
@@ -229,7 +233,7 @@ export function actRoutes(frame: DeskFrame): readonly PublicRoute[] {
       ...{ place: 'queue', path: '/act' },
       command: (form) => {
         const act = form('command')
-        if (!isAct(act) || !hasForm(changes, act)) throw notFound('page')
+        if (!isActionName(act) || !hasForm(changes, act)) throw notFound('page')
         return act
       },
       more: (form, { view }) => {
@@ -244,7 +248,7 @@ export function actRoutes(frame: DeskFrame): readonly PublicRoute[] {
         const next = made === undefined ? back : `partners/${made}`
         const isSecret = waits === undefined && (changes.act(act)?.secret === true || hasSecret(result))
         if (isSecret) return page(request, 200, secretPage(view, { act, result, back: next }))
-        return seeOther(actResultHref(`${view.root}${next}`, act, waits))
+        return seeOther(actionResultHref(`${view.root}${next}`, act, waits))
       },
       again: (request, person, refused) => show(frame, request, person, refused.form, refused),
     }),
@@ -266,20 +270,20 @@ async function show(
   refused?: RefusedForm,
 ): Promise<PublicAnswer> {
   const act = given('command')
-  const known = isAct(act) && hasForm(changes, act) ? changes.act(act) : undefined
-  if (!isAct(act) || known === undefined) throw notFound('page')
+  const known = isActionName(act) && hasForm(changes, act) ? changes.act(act) : undefined
+  if (!isActionName(act) || known === undefined) throw notFound('page')
   const back = readBack(given('back'))
   if (!changes.mayDecide(act, signed.account.role)) {
     const d = deskTexts[view.language].act
-    const main = html`<h1>${actTitle(view, act)}</h1>
+    const main = html`<h1>${actionTitle(view, act)}</h1>
       ${message('neutral', d.mayNot)}
       <p class="foot"><a href="${view.root}${back}">${d.back}</a></p>`
-    return page(request, 403, shell(view, { title: actTitle(view, act), main, card: true }))
+    return page(request, 403, shell(view, { title: actionTitle(view, act), main, card: true }))
   }
   const options = changes.form(act)
   const partner = given('partner')
   const names = uuidPattern.test(partner) ? await access.namesOf(db, [partner]) : new Map<string, string>()
   const shown = { act, options, back, cuts: known.cuts, partnerName: names.get(partner), refused }
   const fields = Object.fromEntries(options.map(({ name }) => [name, given(name)]))
-  return page(request, refused === undefined ? 200 : 400, actPage(view, { ...shown, given: fields }))
+  return page(request, refused === undefined ? 200 : 400, actionPage(view, { ...shown, given: fields }))
 }

@@ -2,7 +2,13 @@
  * The page of a case: what happened, the parties, the held money, and the effect of each decision. A person chooses an
  * action, then fills in its form.
  */
-import { type CaseAction, type CaseReport, type CaseRow, dispositionsOf, operatorPartnerId } from '../../cases/index.ts'
+import {
+  type CaseAction,
+  type CaseReport,
+  type CaseRow,
+  possibleDispositions,
+  operatorPartnerId,
+} from '../../cases/index.ts'
 import { amountText } from '../../kernel/index.ts'
 import type { StaffRole } from '../../people/staff/index.ts'
 import {
@@ -14,7 +20,7 @@ import {
   message,
   money,
   moneyText,
-  strip,
+  summaryStrip,
   table,
   time,
   payoutBadge,
@@ -28,7 +34,7 @@ import { customerHref, paymentHref, titledTable } from './parties.ts'
 import { actorText, precedingDecision, decidersText, kindName, noteText, reportFacts, caseRunbook } from './kinds.ts'
 import type { FormOption } from './request.ts'
 import { deskTexts } from './texts.ts'
-import { findButton, ownerParts, runbookLink } from './things.ts'
+import { findButton, ownerSection, runbookLink } from './things.ts'
 
 type MoneySum = { readonly currency: string; readonly amount: bigint }
 export type AlertPayouts = {
@@ -92,7 +98,7 @@ type CaseDetails = {
   /** Values of a refused form, so that nothing typed is lost. */
   readonly typed: (name: string) => string
 }
-export type CaseShown = CaseDetails
+export type CaseView = CaseDetails
 
 const caseMoney = (view: ConsoleView, { booked, currency }: Pick<CaseRow, 'booked' | 'currency'>): Html | undefined =>
   booked === null || currency === null ? undefined : money(view, amountText(booked, currency), currency)
@@ -153,7 +159,7 @@ export function casePage(view: ConsoleView, shown: CaseDetails): string {
     main: html`<h1>${name}</h1>
       ${stepMessage(view, shown)}
       <p class="lead">${kindTexts[row.kind]}</p>
-      ${strip([
+      ${summaryStrip([
         [d.money, (caseMoney(view, row) ?? (standing && sumsText(view, standing))) || '–'],
         [d.partner, partnerCell(view, row.partnerId, shown.partnerName)],
         [d.opened, time(view, row.openedAt)],
@@ -169,7 +175,7 @@ export function casePage(view: ConsoleView, shown: CaseDetails): string {
       ${refundTable(view, shown)} ${relatedTable(view, related)}
       ${
         row.resolution === null &&
-        ownerParts(view, {
+        ownerSection(view, {
           ...{ owner: row.ownerId === null ? null : { id: row.ownerId, fullName: row.ownerName ?? '' }, words: d },
           ...{ people: shown.people, readerId: shown.readerId, typed: shown.typed },
           action: (step) => `${view.root}cases/${row.partnerId}/${row.id}/${step}`,
@@ -393,7 +399,7 @@ function proposeForm(view: ConsoleView, shown: CaseDetails, action: CaseAction):
   const { cases: c } = deskTexts[view.language]
   const { row, options, standing, typed, actions } = shown
   const names = actionFields(action, row)
-  const fitting: readonly string[] = dispositionsOf(action)
+  const fitting: readonly string[] = possibleDispositions(action)
   const fields = options
     .filter(({ name }) => names.includes(name))
     .map((option) =>

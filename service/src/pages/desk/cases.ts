@@ -8,15 +8,15 @@ import {
   type CaseKind,
   caseKinds,
   type CaseRow,
-  dispositionsOf,
+  possibleDispositions,
   readCaseReport,
 } from '../../cases/index.ts'
 import { amountText, uuidPattern } from '../../kernel/index.ts'
 import { screenedParties } from '../../payouts/index.ts'
 import { type Deciders, kindsDecidedBy, type SignedInStaff } from '../../people/staff/index.ts'
-import { linkOf, page, readForm, seeOther, type Form } from '../kit/request.ts'
+import { pathWithQuery, page, readForm, seeOther, type FieldReader } from '../kit/request.ts'
 import type { Html } from '../html.ts'
-import { casePage, type CaseShown, type CaseStep, caseSteps, type AlertPayouts } from './case-page.ts'
+import { casePage, type CaseView, type CaseStep, caseSteps, type AlertPayouts } from './case-page.ts'
 import {
   createWaitingCache,
   type QueueCase,
@@ -87,7 +87,7 @@ async function showCase(frame: DeskFrame, request: PublicRequest, { view, signed
   const fitting = actions.filter((action) => action !== 'refuse' || standing === null || standing.waiting > 0n)
   const asked = refused?.action ?? query.get('do')
   const form = readForm(request)
-  const given: Omit<CaseShown, 'error'> = {
+  const given: Omit<CaseView, 'error'> = {
     ...{ row, report, standing, actions: fitting },
     partnerName: (await access.namesOf(db, [partnerId])).get(partnerId) ?? '',
     proposal: proposal && {
@@ -124,14 +124,14 @@ export function caseRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { staff } = frame
   const form = (
     name: string,
-    act: (signed: SignedInStaff, key: ReturnType<typeof readKey>, form: Form) => Promise<CaseStep | undefined>,
+    act: (signed: SignedInStaff, key: ReturnType<typeof readKey>, form: FieldReader) => Promise<CaseStep | undefined>,
   ): PublicRoute =>
     staffRoute(frame, 'queue', 'POST', `/cases/{partnerId}/{id}/${name}`, async (request, person) => {
       const key = readKey(request)
       const given = readForm(request)
       try {
         const said = await act(person.signed, key, given)
-        return seeOther(linkOf(`../${key.id}`, { said }))
+        return seeOther(pathWithQuery(`../${key.id}`, { said }))
       } catch (error) {
         if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error
         return showCase(frame, request, person, {
@@ -202,7 +202,7 @@ async function readRefunds({ payouts }: DeskFrame, row: CaseRow) {
 }
 
 /** Parses the form of a proposal by the declaration of its command. Refuses: validation_failed. */
-function readProposal({ changes }: DeskFrame, given: Form) {
+function readProposal({ changes }: DeskFrame, given: FieldReader) {
   const action = caseActions.find((each) => each === given('action'))
   if (action === undefined) throw new Refusal('validation_failed', 'Choose an action.')
   const typed = Object.fromEntries(
@@ -215,7 +215,7 @@ function readProposal({ changes }: DeskFrame, given: Form) {
   for (const id of [payoutId, toPartnerId])
     if (id !== undefined && !uuidPattern.test(id))
       throw new Refusal('validation_failed', 'An ID must be a lowercase UUID.')
-  const known = dispositionsOf(action).find((each) => each === disposition)
+  const known = possibleDispositions(action).find((each) => each === disposition)
   return {
     ...{ action, note: readNote(given) },
     ...(payoutId === undefined ? {} : { payoutId }),
@@ -253,7 +253,7 @@ function queueRoute(frame: DeskFrame): PublicRoute {
     const notes = await readLastNotes(frame, shownRows)
     const last = rows.length > casesShown ? shownRows.at(-1) : undefined
     const query = (more: Readonly<Record<string, string>>) =>
-      linkOf('queue', { show: tab, kind, decidable: mine ? 'yes' : undefined, ...more })
+      pathWithQuery('queue', { show: tab, kind, decidable: mine ? 'yes' : undefined, ...more })
     const shown = shownRows.map((row): QueueCase => ({
       row,
       proposed: proposedAction(row),

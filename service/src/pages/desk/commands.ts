@@ -12,15 +12,15 @@ import {
 import { describeDevice } from '../../people/sign-in/index.ts'
 import type { SignedInStaff, StaffChange } from '../../people/staff/index.ts'
 import { confirmationDialog, field, hiddenField, dialogButton, postButton } from '../kit/forms.ts'
-import { badge, browserName, apiCall, empty, freeText, message, table, time } from '../kit/parts.ts'
+import { badge, browserName, apiCall, emptyState, freeText, message, table, time } from '../kit/parts.ts'
 import { page, readForm, seeOther } from '../kit/request.ts'
 import { connectionPart } from '../console/sign-in.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { actTitle, actResultHref, isAct, actMessage, secretPage } from './acts.ts'
+import { actionTitle, actionResultHref, isActionName, actionMessage, secretPage } from './acts.ts'
 import { optionLabel, noteField, valueLabel } from './forms.ts'
-import { partnerPart, tableOrEmpty } from './parties.ts'
+import { partnerReference, tableOrEmpty } from './parties.ts'
 import { type DeskFrame, readNote, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
@@ -157,13 +157,13 @@ export function changesPage(view: ConsoleView, { changes, error, said }: ChangeL
     main: html`${said}
       <h1>${d.changes}</h1>
       <p class="lead">${d.changesText}</p>
-      ${changes.length === 0 ? empty({ title: d.none, text: d.noneText }) : changesTable(view, changes, d.changes)}`,
+      ${changes.length === 0 ? emptyState({ title: d.none, text: d.noneText }) : changesTable(view, changes, d.changes)}`,
   })
 }
 
 /** Returns the title of a command. A command of another version is shown by its name. */
 const commandTitle = (view: ConsoleView, command: string): string =>
-  isAct(command) ? actTitle(view, command) : command
+  isActionName(command) ? actionTitle(view, command) : command
 
 /** Lists changes, each with the buttons that the person may use. */
 export function changesTable(view: ConsoleView, changes: readonly DeskChange[], caption: string): Html {
@@ -175,7 +175,7 @@ export function changesTable(view: ConsoleView, changes: readonly DeskChange[], 
       html`<span class="name">${commandTitle(view, change.command)}</span>
         ${change.options.map(([name, value]) => html`<span class="soft">${freeText(optionText(view, change.command, name, value))}</span>`)}
         ${change.note !== undefined && html`<span class="soft">${d.note}: ${freeText(change.note)}</span>`}`,
-      change.partnerId === undefined ? '–' : partnerPart(view, change.partnerId, change.partnerName),
+      change.partnerId === undefined ? '–' : partnerReference(view, change.partnerId, change.partnerName),
       freeText(change.by),
       time(view, change.at),
       decisionForms(view, change),
@@ -290,14 +290,14 @@ function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {
     return page(
       request,
       error === undefined ? 200 : 400,
-      changesPage(view, { changes: shown, error, said: actMessage(view, request) }),
+      changesPage(view, { changes: shown, error, said: actionMessage(view, request) }),
     )
   }
   const form = (
     name: 'approve' | 'reject' | 'run',
     act: (signed: SignedInStaff, id: string, request: PublicRequest) => Promise<unknown>,
     answer: (request: PublicRequest, view: ConsoleView, result: unknown) => PublicAnswer = () =>
-      seeOther(actResultHref('../../changes', `change ${name}`, undefined)),
+      seeOther(actionResultHref('../../changes', `change ${name}`, undefined)),
   ): PublicRoute =>
     staffRoute(frame, 'changes', 'POST', `/changes/{id}/${name}`, async (request, { signed, view }) => {
       const { id = '' } = request.params

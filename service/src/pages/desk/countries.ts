@@ -6,8 +6,8 @@ import type { PublicAnswer, PublicRequest, PublicRoute } from '../../kernel/api/
 import { countryActions, type CountryRules } from '../../screening/index.ts'
 import { badge, message } from '../kit/parts.ts'
 import { countryName } from '../kit/countries.ts'
-import { choices } from '../kit/forms.ts'
-import { type Form, page, seeOther } from '../kit/request.ts'
+import { radioButtons } from '../kit/forms.ts'
+import { type FieldReader, page, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { listChanges, changesTable, type DeskChange } from './commands.ts'
@@ -86,7 +86,7 @@ function changeForm(
   return html`<h2>${d.change}</h2>
     <form method="post" action="${view.root}countries">
       ${commandFields(view, { command: commands.set, options, without: ['action'], typed, refused: refusedAt })}
-      ${choices({
+      ${radioButtons({
         ...{ id: 'act', name: 'act', legend: d.action, chosen: typed('act') || undefined, error: errorOf('act') },
         options: countryActs.map((act) => ({ value: act, label: d[act], help: d[`${act}Help`] })),
       })}
@@ -110,7 +110,7 @@ export const countryRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
 ]
 
 /** Reads the action, which the form offers as radio buttons. Refuses: validation_failed. */
-function readAction(form: Form, { view }: Person): Readonly<Record<string, string>> {
+function readAction(form: FieldReader, { view }: Person): Readonly<Record<string, string>> {
   const act = countryActs.find((each) => each === form('act'))
   if (act === undefined) throw new FieldRefusal('act', deskTexts[view.language].countries.actionMissing)
   return act === 'remove' ? {} : { action: act }

@@ -17,18 +17,18 @@ import {
   linkButton,
   message,
   section,
-  strip,
+  summaryStrip,
   table,
   time,
   wordFor,
 } from '../kit/parts.ts'
 import { list } from '../kit/lists.ts'
-import { linkOf, page } from '../kit/request.ts'
+import { pathWithQuery, page } from '../kit/request.ts'
 import { texts as consoleTexts } from '../console/texts/index.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { actButtons, type ActName, actMessage } from './acts.ts'
+import { actionButtons, type ActionName, actionMessage } from './acts.ts'
 import {
   alertsTable,
   boundedPart,
@@ -39,9 +39,9 @@ import {
   hitsTable,
   levelTones,
   minorMoney,
-  notesPart,
+  notesSection,
   type PagePart,
-  partnerPart,
+  partnerReference,
   payeesTable,
   paymentsTable,
   type ListedAlert,
@@ -77,7 +77,7 @@ type CustomerDetails = {
   readonly isOverdue: boolean
   readonly blocks: ResultOf<DeskFrame['accounts']['stateChanges']>['data']
   readonly limits: readonly PrintedLimit[]
-  readonly notes: Parameters<typeof notesPart>[1]['notes']
+  readonly notes: Parameters<typeof notesSection>[1]['notes']
   /** True for compliance and admins, who see identity data. Other roles see the name and the email address. */
   readonly mayIdentify: boolean
   readonly acts: Html | undefined
@@ -96,8 +96,8 @@ export function customerPage(view: ConsoleView, shown: CustomerDetails): string 
     main: html`${shown.said}
       <h1>${title}</h1>
       <p class="lead">${d.opensRecorded}</p>
-      ${strip([
-        [d.partner, partnerPart(view, partnerId, shown.partnerName)],
+      ${summaryStrip([
+        [d.partner, partnerReference(view, partnerId, shown.partnerName)],
         [d.verification, verificationBadge(view, capabilities.verificationState)],
         [d.state, stateBadge(view, shown.accountState)],
         [texts.customerPage.risk, riskBadge(view, review)],
@@ -171,11 +171,11 @@ function customerParts(view: ConsoleView, shown: CustomerDetails): readonly Page
     }),
     part({
       ...{ id: 'payments', title: d.payments, rows: payments.length, body: paymentsTable(view, payments) },
-      all: linkOf(`partners/${partnerId}/payments`, { customer: customer.id }),
+      all: pathWithQuery(`partners/${partnerId}/payments`, { customer: customer.id }),
     }),
     part({
       ...{ id: 'payees', title: d.payees, rows: payees.length, body: payeesTable(view, partnerId, payees) },
-      all: linkOf(`partners/${partnerId}/payees`, { customer: customer.id }),
+      all: pathWithQuery(`partners/${partnerId}/payees`, { customer: customer.id }),
     }),
     part({ id: 'hits', title: d.hits, rows: hits.length, body: hitsTable(view, hits, d.hits) }),
     part({ id: 'alerts', title: d.alerts, rows: alerts.length, body: alertsTable(view, alerts) }),
@@ -191,7 +191,7 @@ function customerParts(view: ConsoleView, shown: CustomerDetails): readonly Page
       : [part({ id: 'limits', title: c.limits, rows: limits.length, body: limitsTable(view, limits, c.limits) })]),
     {
       ...{ id: 'notes', title: d.notes },
-      body: notesPart(view, {
+      body: notesSection(view, {
         about: { partnerId, kind: 'customer', subjectId: customer.id },
         notes: shown.notes,
       }),
@@ -385,7 +385,7 @@ export async function withVerification(
   }))
 }
 
-const customerActs: readonly ActName[] = [
+const customerActs: readonly ActionName[] = [
   'review set',
   'account block',
   'account unblock',
@@ -412,8 +412,8 @@ async function showCustomer(frame: DeskFrame, request: PublicRequest, person: Pe
     ...{ partnerId, customer, partnerName: names.get(partnerId) },
     ...(await readCustomer(frame, partnerId, id)),
     mayIdentify: role === 'compliance' || role === 'admin',
-    acts: actButtons(view, { ...frame, person }, { acts: customerActs, given, back: href }),
-    said: noteMessage(view, request) ?? actMessage(view, request),
+    acts: actionButtons(view, { ...frame, person }, { acts: customerActs, given, back: href }),
+    said: noteMessage(view, request) ?? actionMessage(view, request),
   })
   return page(request, 200, body)
 }

@@ -15,19 +15,19 @@ import {
   account,
   badge,
   calendarDay,
-  empty,
+  emptyState,
   facts,
   freeText,
   identifier,
   message,
   money,
-  strip,
+  summaryStrip,
   table,
   time,
 } from '../kit/parts.ts'
 import { hiddenField, select } from '../kit/forms.ts'
 import { filters, pager } from '../kit/lists.ts'
-import { type Form, page, seeOther } from '../kit/request.ts'
+import { type FieldReader, page, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
@@ -88,7 +88,7 @@ export function filesPage(view: ConsoleView, { files, banks, bank, show, next, f
         ],
         active: bank !== undefined || show !== 'all',
       })}
-      ${files.length === 0 ? empty({ title: d.none, text: d.noneText }) : filesTable(view, files)}
+      ${files.length === 0 ? emptyState({ title: d.none, text: d.noneText }) : filesTable(view, files)}
       ${pager(view, { next, first })}`,
   })
 }
@@ -124,7 +124,7 @@ export function filePage(view: ConsoleView, shown: FileDetails & TakeForm): stri
     problems: { form: error },
     main: html`<h1>${freeText(file.name)}</h1>
       ${waits && message('good', d.takeWaits)}
-      ${strip([
+      ${summaryStrip([
         [d.state, badge(tones[state], d[state])],
         [d.kind, file.kind ?? d.unknownKind],
         [d.direction, file.direction === 'sent' ? d.toBank : d.fromBank],
@@ -280,7 +280,7 @@ function entriesTable(view: ConsoleView, { entries, cases }: FileDetails, statem
               amountIn(view, each.amount, currency),
               calendarDay(view, each.bookedOn),
               badge(each.status === 'Applied' ? 'good' : 'warning', d[each.status]),
-              each.kind === 'payout' || each.kind === 'return' ? findPayout(view, each.subjectId) : '',
+              each.kind === 'payout' || each.kind === 'return' ? findPayoutButton(view, each.subjectId) : '',
               partnerLink(view, each.subjectPartnerId),
               caseLink(view, cases, [each.id, each.subjectId]),
               identifier(view, each.id, d.entry),
@@ -309,7 +309,7 @@ function paymentsTable(view: ConsoleView, { payments, cases }: FileDetails): Htm
       amountIn(view, each.amount, each.currency),
       badge(statusTone(each.status), each.status),
       freeText(each.reasonCode ?? ''),
-      findPayout(view, each.id),
+      findPayoutButton(view, each.id),
       partnerLink(view, each.partnerId),
       caseLink(view, cases, [each.id]),
       identifier(view, each.id, d.instruction),
@@ -327,7 +327,7 @@ function recallsTable(view: ConsoleView, { recalls, cases }: FileDetails): Html 
       badge(statusTone(each.status), each.status),
       freeText(each.reason),
       freeText(each.answerCode ?? ''),
-      findPayout(view, each.instructionId),
+      findPayoutButton(view, each.instructionId),
       partnerLink(view, each.partnerId),
       caseLink(view, cases, [each.id, each.instructionId]),
     ]),
@@ -342,7 +342,7 @@ const statusTone = (status: string): 'good' | 'bad' | 'neutral' =>
       : 'neutral'
 
 /** Renders a button that searches for the payout, or nothing without an id. */
-export function findPayout(view: ConsoleView, id: string | null): Html | string {
+export function findPayoutButton(view: ConsoleView, id: string | null): Html | string {
   if (id === null) return ''
   return findButton(view, id, deskTexts[view.language].files.findPayout)
 }
@@ -400,7 +400,7 @@ async function show(
   frame: DeskFrame,
   request: PublicRequest,
   { view, signed }: Person,
-  refused?: { readonly error: string; readonly form: Form },
+  refused?: { readonly error: string; readonly form: FieldReader },
 ): Promise<PublicAnswer> {
   const { id = '' } = request.params
   const file = uuidPattern.test(id) ? await frame.bankFiles.byId(frame.db, id) : undefined

@@ -12,20 +12,20 @@ import {
   type RowKey,
   type Money,
 } from '../../kernel/index.ts'
-import type { HeldPayee } from '../../parties/beneficiaries/index.ts'
+import type { StoredPayee } from '../../parties/beneficiaries/index.ts'
 import type { Deposit } from '../../deposits/index.ts'
 import { instructionIdOf, type Payouts } from '../../payouts/index.ts'
-import { isDay } from '../../reports/safeguarding/index.ts'
+import { isCalendarDay } from '../../reports/safeguarding/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import { type BankFile, isIban } from '../../rails/index.ts'
-import { account, empty, freeText, identifier, message, money, payoutBadge, time, wordFor } from '../kit/parts.ts'
+import { account, emptyState, freeText, identifier, message, money, payoutBadge, time, wordFor } from '../kit/parts.ts'
 import { field, hiddenField } from '../kit/forms.ts'
 import { page, readForm, currencySigns } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { kindName } from './kinds.ts'
-import { customerHref, partnerPart, payeeHref, paymentHref, titledTable } from './parties.ts'
+import { customerHref, partnerReference, payeeHref, paymentHref, titledTable } from './parties.ts'
 import { deskTexts } from './texts.ts'
 import { type DeskDeps, type DeskFrame, staffRoute } from './request.ts'
 
@@ -101,7 +101,7 @@ export function readSearch(typed: string): SearchQuery | undefined {
   const joined = text.toUpperCase().replaceAll(/(?<=\d) (?=\d{3}(?:\D|$))/g, '')
   const [matched, figures = '', code = '', day] = moneyForm.exec(normalizeMoney(joined)) ?? []
   if (matched === undefined || !isCurrency(code)) return { by: 'text', text }
-  if (day !== undefined && !isDay(day)) return { by: 'text', text }
+  if (day !== undefined && !isCalendarDay(day)) return { by: 'text', text }
   const amount = readMinor(figures, code)
   if (amount === undefined) return { by: 'text', text }
   const from = day === undefined ? null : new Date(`${day}T00:00:00Z`)
@@ -128,7 +128,7 @@ type CustomerMatch = NamedPartner & {
   /** When the matched IBAN was closed. Null if it is open or was not searched. */
   readonly closedAt: Date | null
 }
-type PayeeMatch = NamedPartner & Pick<HeldPayee, 'id' | 'customerId' | 'createdAt' | 'removedAt'>
+type PayeeMatch = NamedPartner & Pick<StoredPayee, 'id' | 'customerId' | 'createdAt' | 'removedAt'>
 type DepositMatch = NamedPartner & {
   readonly id: string
   readonly reference: string
@@ -154,7 +154,7 @@ export type SearchResult = {
 }
 
 type PayoutRecord = Awaited<ReturnType<Payouts['find']>>[number]
-type PayeeRecord = Pick<HeldPayee, 'id' | 'customerId' | 'createdAt'> & Partial<Pick<HeldPayee, 'removedAt'>>
+type PayeeRecord = Pick<StoredPayee, 'id' | 'customerId' | 'createdAt'> & Partial<Pick<StoredPayee, 'removedAt'>>
 type PartnerMatches = {
   readonly payouts: readonly PayoutRecord[]
   readonly customerIds: readonly string[]
@@ -275,7 +275,7 @@ async function findPayees(
   partnerId: string,
   text: string,
   rows: number,
-): Promise<readonly HeldPayee[]> {
+): Promise<readonly StoredPayee[]> {
   if (isUuid(text)) return beneficiaries.withIds(partnerId, [text])
   const iban = readIban(text)
   return iban === undefined ? [] : beneficiaries.withAccount(partnerId, iban, rows)
@@ -383,7 +383,7 @@ function results(view: ConsoleView, found: SearchResult): Html {
   const { payouts, customers, payees, partners, deposits, cases, files, hasMore, searched } = found
   const partly = searched !== null && message('warning', fill(d.partly, { count: String(searched) }))
   if ([payouts, customers, payees, partners, deposits, cases, files].every(({ length }) => length === 0))
-    return html`${partly} ${empty({ title: d.none, text: d.noneText })}`
+    return html`${partly} ${emptyState({ title: d.none, text: d.noneText })}`
   return html`${partly} ${hasMore && message('warning', d.more)} ${payoutsTable(view, payouts)}
   ${depositsTable(view, deposits)} ${filesTable(view, files)} ${casesTable(view, cases)}
   ${customersTable(view, customers)} ${payeesTable(view, payees)} ${partnersTable(view, partners)}`
@@ -408,7 +408,7 @@ function payoutsTable(view: ConsoleView, payouts: SearchResult['payouts']): Html
     ],
     rows: payouts.map((each) => [
       html`<a href="${view.root}payouts/${each.partnerId}/${each.id}">${freeText(each.reference)}</a>`,
-      partnerPart(view, each.partnerId, each.partnerName),
+      partnerReference(view, each.partnerId, each.partnerName),
       payoutBadge(view, each.status),
       money(view, amountText(each.money.amount, each.money.currency), each.money.currency),
       time(view, each.createdAt),
@@ -426,7 +426,7 @@ function depositsTable(view: ConsoleView, deposits: SearchResult['deposits']): H
     columns: [[d.reference, 'head'], d.partner, d.status, [d.amount, 'number'], d.created, d.customer, d.deposit],
     rows: deposits.map(({ id, partnerId, partnerName, reference, status, money: sum, createdAt, customerId }) => [
       html`<a href="${view.root}${paymentHref(partnerId, reference)}">${freeText(reference)}</a>`,
-      partnerPart(view, partnerId, partnerName),
+      partnerReference(view, partnerId, partnerName),
       wordFor(deskTexts[view.language].depositStatuses, status),
       money(view, amountText(sum.amount, sum.currency), sum.currency),
       time(view, createdAt),
@@ -458,7 +458,7 @@ function casesTable(view: ConsoleView, cases: SearchResult['cases']): Html | und
     columns: [[d.case, 'head'], d.partner, d.created],
     rows: cases.map(({ id, partnerId, partnerName, kind, openedAt }) => [
       html`<a href="${view.root}cases/${partnerId}/${id}">${kindName(view, kind)}</a>`,
-      partnerPart(view, partnerId, partnerName),
+      partnerReference(view, partnerId, partnerName),
       time(view, openedAt),
     ]),
   })
@@ -471,7 +471,7 @@ function customersTable(view: ConsoleView, customers: SearchResult['customers'])
     columns: [[d.customer, 'head'], d.partner, d.partnerId, d.iban],
     rows: customers.map(({ id, partnerId, partnerName, iban, closedAt }) => [
       html`${customerLink(view, partnerId, id)} ${identifier(view, id, d.customer)}`,
-      partnerPart(view, partnerId, partnerName),
+      partnerReference(view, partnerId, partnerName),
       identifier(view, partnerId, d.partnerId),
       iban === null
         ? ''
@@ -488,7 +488,7 @@ function payeesTable(view: ConsoleView, payees: SearchResult['payees']): Html | 
     rows: payees.map(({ id, partnerId, partnerName, customerId, createdAt, removedAt }) => [
       html`<a href="${view.root}${payeeHref(partnerId, id)}">${deskTexts[view.language].parties.payee}</a>
         ${identifier(view, id, d.payee)} ${removedAt !== null && html`${d.removed} ${time(view, removedAt)}`}`,
-      partnerPart(view, partnerId, partnerName),
+      partnerReference(view, partnerId, partnerName),
       customerId === null ? '–' : customerLink(view, partnerId, customerId),
       time(view, createdAt),
       html`<form method="post" action="${view.root}find" class="actions">
@@ -504,7 +504,7 @@ function partnersTable(view: ConsoleView, partners: SearchResult['partners']): H
     caption: d.partners,
     columns: [[d.partner, 'head'], d.partnerId],
     rows: partners.map(({ partnerId, partnerName }) => [
-      partnerPart(view, partnerId, partnerName),
+      partnerReference(view, partnerId, partnerName),
       identifier(view, partnerId, d.partnerId),
     ]),
   })

@@ -5,10 +5,10 @@
 import { uuidPattern } from '../../kernel/index.ts'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { permissions } from '@partner-payments/wire'
-import { boxes, field, select } from '../kit/forms.ts'
+import { checkboxes, field, select } from '../kit/forms.ts'
 import { permissionFields } from '../console/permission-fields.ts'
 import type { Tone } from '../kit/parts.ts'
-import { type Form, readForm, seeOther } from '../kit/request.ts'
+import { type FieldReader, readForm, seeOther } from '../kit/request.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
@@ -65,7 +65,7 @@ export function optionField(view: ConsoleView, command: string, option: FormOpti
     const chosen = value.split(',')
     const shown = kind === 'permissions' ? options.filter(([each]) => each === 'all') : options
     const own = kind === 'permissions' ? `${id}-all` : id
-    return html`${boxes({ id: own, name, legend: label, chosen, error, options: shown })}
+    return html`${checkboxes({ id: own, name, legend: label, chosen, error, options: shown })}
     ${kind === 'permissions' && permissionFields(view, { held: permissions, chosen, error })}`
   }
   if (options !== undefined)
@@ -91,7 +91,7 @@ type CommandFields = {
   readonly prefix?: string
   /** The option without a preselected value. */
   readonly unchosen?: string
-  readonly typed: Form
+  readonly typed: FieldReader
   readonly refused?: RefusedForm | undefined
 }
 
@@ -133,18 +133,18 @@ export type RefusedForm = {
   readonly command: string
   readonly error: string
   readonly field?: string | undefined
-  readonly form: Form
+  readonly form: FieldReader
 }
 
 type CommandForm = {
   readonly place: DeskPlace
   readonly path: string
   /** The command, or a function that reads it from the form. Refuses: not_found. */
-  readonly command: string | ((form: Form) => string)
+  readonly command: string | ((form: FieldReader) => string)
   /** Reads options from the path. Default: the id. Refuses: not_found. */
   readonly key?: (request: PublicRequest) => FormValues | Promise<FormValues>
   /** Derives options from other fields of the form. Refuses: validation_failed. */
-  readonly more?: (form: Form, person: Person) => FormValues
+  readonly more?: (form: FieldReader, person: Person) => FormValues
   readonly withoutNote?: true
   readonly answer: (
     ran: Awaited<ReturnType<DeskChanges['run']>>,

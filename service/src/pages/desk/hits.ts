@@ -11,8 +11,8 @@ import {
   hitPairKey,
 } from '../../screening/index.ts'
 import { badge, facts, freeText, identifier, message, money, table, time, wordFor } from '../kit/parts.ts'
-import { choices, hiddenField } from '../kit/forms.ts'
-import { type Form, linkOf, page, readForm, seeOther } from '../kit/request.ts'
+import { radioButtons, hiddenField } from '../kit/forms.ts'
+import { type FieldReader, pathWithQuery, page, readForm, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
@@ -34,7 +34,7 @@ import {
   assignedOwner,
   readWaitingItem,
   runbookLink,
-  waitingParts,
+  waitingItemSections,
   type WaitingItemDetails,
 } from './things.ts'
 
@@ -112,7 +112,7 @@ type HitDetails = DeskHit &
     readonly refused?: HitRefusal | undefined
     readonly options: readonly FormOption[]
     /** Values of a refused form, so that nothing typed is lost. */
-    readonly typed: Form
+    readonly typed: FieldReader
   }
 
 /** `field`: the wrong field. Absent if the whole decision is refused. */
@@ -159,7 +159,7 @@ export function hitPage(view: ConsoleView, hit: HitDetails): string {
         proposal !== null &&
         html`<p class="message warning">${fill(d.proposed, { name: proposedBy ?? '', outcome: d[proposal] })}</p>`
       }
-      ${decisionForm(view, hit)} ${waitingParts(view, hit.thing, hit.typed)}
+      ${decisionForm(view, hit)} ${waitingItemSections(view, hit.thing, hit.typed)}
       ${
         decisions.length > 0 &&
         html`<h2>${d.history}</h2>
@@ -292,7 +292,7 @@ function decisionForm(view: ConsoleView, hit: HitDetails): Html {
     const given = { value: typed(name), error: errorOf(name), unchosen: true }
     if (name === 'disposition') return optionField(view, 'screening decide', { ...option, values: fitting }, given)
     if (name !== 'outcome') return html``
-    return choices({
+    return radioButtons({
       ...{ id: name, name, legend: d.outcome, chosen: given.value || undefined, error: given.error },
       options: hitOutcomes.map((value) => ({ value, label: d[value], help: help[value] })),
     })
@@ -441,7 +441,8 @@ async function decideHits(frame: DeskFrame, request: PublicRequest, person: Pers
   for (const { partnerId, id } of [hit, ...others])
     try {
       const { proposal } = await staff.decideHit(signed, { partnerId, id, outcome, disposition, note })
-      if (others.length === 0) return seeOther(linkOf(`../${id}`, { said: proposal === null ? 'decided' : 'proposed' }))
+      if (others.length === 0)
+        return seeOther(pathWithQuery(`../${id}`, { said: proposal === null ? 'decided' : 'proposed' }))
       results.push({ partnerId, id, said: proposal === null ? texts.saidDecided : texts.saidWaits, isDone: true })
     } catch (error) {
       if (!(error instanceof Refusal) || error.code === 'permission_denied') throw error

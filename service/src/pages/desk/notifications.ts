@@ -3,7 +3,7 @@ import type { PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import type { Reader } from '../../inbox/index.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { readChoices, notificationsPage, choiceProblems } from '../console/inbox.ts'
-import type { Problems } from '../kit/forms.ts'
+import type { FieldProblems } from '../kit/forms.ts'
 import { page, readQuery, seeOther, pageStatus } from '../kit/request.ts'
 import { type DeskFrame, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
@@ -14,7 +14,7 @@ const readerOf = ({ signed: { account } }: Person): Reader => ({
 
 export function notificationRoutes(frame: DeskFrame): readonly PublicRoute[] {
   const { inbox } = frame
-  const show = async (request: PublicRequest, person: Person, problems: Problems = {}) => {
+  const show = async (request: PublicRequest, person: Person, problems: FieldProblems = {}) => {
     const { view } = person
     const { title, lead, ...kinds } = deskTexts[view.language].notifications
     const words = { title, lead, kinds }

@@ -7,12 +7,12 @@ import {
   decisionsCsv,
   monthsMax,
   type DecisionFigures,
-  onlyKinds,
+  filterKinds,
 } from '../../reports/decisions/index.ts'
 import { type Deciders, kindsDecidedBy, type StaffRole } from '../../people/staff/index.ts'
 import { select } from '../kit/forms.ts'
 import { freeText, heading, linkButton, section, table, time } from '../kit/parts.ts'
-import { consoleHeaders, linkOf, page } from '../kit/request.ts'
+import { consoleHeaders, pathWithQuery, page } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
@@ -63,7 +63,7 @@ export function numbersPage(view: ConsoleView, numbers: DecisionFigures): string
   return shell(view, {
     title: n.numbers,
     wide: true,
-    main: html`${heading(n.numbers, linkButton(`${view.root}${linkOf('numbers/file', { months })}`, n.download))}
+    main: html`${heading(n.numbers, linkButton(`${view.root}${pathWithQuery('numbers/file', { months })}`, n.download))}
       <p class="lead">${before}${time(view, numbers.at)}${after}</p>
       <form method="get" action="${view.root}numbers" class="filters">
         ${select({
@@ -239,7 +239,7 @@ export function numberRoutes(frame: DeskFrame): readonly PublicRoute[] {
     if (isShown === undefined) throw new Refusal('permission_denied', 'Your role may not read these figures.')
     const months = Number(new URLSearchParams(query).get('months') ?? monthsDefault)
     const asked = Number.isInteger(months) && months >= 1 && months <= monthsMax ? months : monthsDefault
-    return onlyKinds(await frame.numbers.read(asked), isShown)
+    return filterKinds(await frame.numbers.read(asked), isShown)
   }
   return [
     staffRoute(frame, 'numbers', 'GET', '/numbers', async (request, person) =>

@@ -9,7 +9,7 @@ import type { TransactionWithUser } from '../../transactions/index.ts'
 import { field, hiddenField } from '../kit/forms.ts'
 import {
   badge,
-  empty,
+  emptyState,
   freeText,
   identifier,
   formatAccount,
@@ -23,7 +23,7 @@ import {
   wordFor,
   verificationTones,
 } from '../kit/parts.ts'
-import { linkOf } from '../kit/request.ts'
+import { pathWithQuery } from '../kit/request.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { decidersText, kindName } from './kinds.ts'
@@ -36,7 +36,8 @@ export const payeeHref = (partnerId: string, id: string): string => `payees/${pa
 /**
  * Returns the path of a payment. The reference is in the query, because a path does not allow all of its characters.
  */
-export const paymentHref = (partner: string, reference: string): string => linkOf('payment', { partner, reference })
+export const paymentHref = (partner: string, reference: string): string =>
+  pathWithQuery('payment', { partner, reference })
 
 export const yesNo = ({ language }: ConsoleView, value: boolean): string =>
   value ? deskTexts[language].yesNo.yes : deskTexts[language].yesNo.no
@@ -73,8 +74,8 @@ export function boundedSection(view: ConsoleView, { id, title, text, rows, none,
 }
 
 /** Renders a table, or the text for an empty list. */
-export const tableOrEmpty = ({ none, ...shown }: Table & { readonly none: Parameters<typeof empty>[0] }): Html =>
-  shown.rows.length === 0 ? empty(none) : table(shown)
+export const tableOrEmpty = ({ none, ...shown }: Table & { readonly none: Parameters<typeof emptyState>[0] }): Html =>
+  shown.rows.length === 0 ? emptyState(none) : table(shown)
 
 /** Renders a table with its caption as a heading. Without rows it shows the text `none`, or nothing. */
 export function titledTable({ text, none, ...shown }: TitledTable): Html | undefined {
@@ -275,7 +276,7 @@ export const noteFields = (
   })}`
 
 /** Lists the notes about a partner, a customer or a payee, with a form to add one. */
-export function notesPart(view: ConsoleView, { about, notes }: NoteList): Html {
+export function notesSection(view: ConsoleView, { about, notes }: NoteList): Html {
   const d = deskTexts[view.language].parties
   return section(
     'notes',
@@ -297,7 +298,7 @@ export function notesPart(view: ConsoleView, { about, notes }: NoteList): Html {
 }
 
 /** Links to a partner by its name. Without a name it shows the id. */
-export const partnerPart = (view: ConsoleView, partnerId: string, name: string | undefined): Html =>
+export const partnerReference = (view: ConsoleView, partnerId: string, name: string | undefined): Html =>
   name === undefined
     ? identifier(view, partnerId, deskTexts[view.language].parties.partner)
     : html`<a href="${view.root}partners/${partnerId}">${freeText(name)}</a>`

@@ -5,13 +5,24 @@
 import { uuidPattern } from '../../kernel/index.ts'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { field } from '../kit/forms.ts'
-import { badge, freeText, heading, identifier, linkButton, section, strip, table, time, wordFor } from '../kit/parts.ts'
+import {
+  badge,
+  freeText,
+  heading,
+  identifier,
+  linkButton,
+  section,
+  summaryStrip,
+  table,
+  time,
+  wordFor,
+} from '../kit/parts.ts'
 import { pager } from '../kit/lists.ts'
-import { linkOf, page, readForm, seeOther } from '../kit/request.ts'
+import { pathWithQuery, page, readForm, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { actButtons, actHref, type ActName, actTitle, actResultHref, actMessage } from './acts.ts'
+import { actionButtons, actionHref, type ActionName, actionTitle, actionResultHref, actionMessage } from './acts.ts'
 import { listChanges, changesTable, type DeskChange } from './commands.ts'
 import { readAlerts, searchCustomers, customersPage, noteMessage, searchForm, withVerification } from './customers.ts'
 import { commandRoute, type RefusedForm } from './forms.ts'
@@ -22,7 +33,7 @@ import {
   pageContents,
   customersTable,
   hitsTable,
-  notesPart,
+  notesSection,
   type PagePart,
   payeesTable,
   paymentsTable,
@@ -52,7 +63,11 @@ export function partnersPage(view: ConsoleView, { partners, mayAdd, next }: Part
   const p = texts.partners
   const add =
     mayAdd &&
-    linkButton(`${view.root}${actHref('partner create', {}, 'partners')}`, actTitle(view, 'partner create'), 'primary')
+    linkButton(
+      `${view.root}${actionHref('partner create', {}, 'partners')}`,
+      actionTitle(view, 'partner create'),
+      'primary',
+    )
   return shell(view, {
     title: p.partners,
     wide: true,
@@ -88,7 +103,7 @@ type PartnerActivity = {
   readonly changes: readonly DeskChange[]
   readonly team: Awaited<ReturnType<DeskFrame['members']['listUsers']>>['data']
   readonly webhooks: Awaited<ReturnType<DeskFrame['webhooks']['list']>>['data']
-  readonly notes: Parameters<typeof notesPart>[1]['notes']
+  readonly notes: Parameters<typeof notesSection>[1]['notes']
 }
 
 type PartnerDetails = PartnerRules & {
@@ -120,7 +135,7 @@ export function partnerPage(view: ConsoleView, shown: PartnerDetails): string {
     ...(shown.acts === undefined ? [] : [{ id: 'more', title: d.more, body: section('more', d.more, shown.acts) }]),
     {
       ...{ id: 'notes', title: d.notes },
-      body: notesPart(view, {
+      body: notesSection(view, {
         about: { partnerId: partner.id, kind: 'partner', subjectId: partner.id },
         notes: concerns.notes,
       }),
@@ -132,7 +147,7 @@ export function partnerPage(view: ConsoleView, shown: PartnerDetails): string {
     problems: { form: refused?.error },
     main: html`${said}
       <h1>${partner.name}</h1>
-      ${strip([
+      ${summaryStrip([
         [g.partnerState, concerns.isClosed ? badge('warning', g.closed) : badge('good', g.active)],
         [
           p.blocks,
@@ -258,7 +273,7 @@ const newestShown = 5
 const listedPerPage = 50
 
 /** Actions on a partner that have no form next to the rows that they change. */
-const partnerActs: readonly ActName[] = [
+const partnerActs: readonly ActionName[] = [
   'account close',
   'segregation set',
   'segregation cover',
@@ -285,7 +300,7 @@ export const partnerRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
     key: async (request) => ({ partner: (await findPartner(frame, request)).id }),
     answer: ({ waits }, request) => {
       const back = `../${request.params['id']}`
-      return seeOther(actResultHref(back, readForm(request)('command'), waits))
+      return seeOther(actionResultHref(back, readForm(request)('command'), waits))
     },
     again: (request, person, refused) => show(frame, request, person, refused),
   }),
@@ -335,7 +350,7 @@ const listRoutes = (frame: DeskFrame): readonly PublicRoute[] => {
       const rows = await read(partner.id, readCursor(request))
       const title = deskTexts[view.language].parties[label]
       const shown = table(view, rows.slice(0, listedPerPage), title)
-      return page(request, 200, waitingPage(view, { partner, title, table: shown, name, rows }))
+      return page(request, 200, openItemsPage(view, { partner, title, table: shown, name, rows }))
     })
   return [
     own('GET', 'customers', (request, person, partner) => showCustomers(frame, request, person, partner)),
@@ -362,11 +377,11 @@ type WaitingList = {
 }
 
 /** Renders the page of a partner's open cases or hits, oldest first. */
-export function waitingPage(view: ConsoleView, { partner, title, table: shown, name, rows }: WaitingList): string {
+export function openItemsPage(view: ConsoleView, { partner, title, table: shown, name, rows }: WaitingList): string {
   const d = deskTexts[view.language].parties
   const path = `${view.root}partners/${partner.id}`
   const last = rows.length > listedPerPage ? rows[listedPerPage - 1] : undefined
-  const next = last && linkOf(`${path}/${name}`, { at: last.openedAt.toISOString(), after: last.id })
+  const next = last && pathWithQuery(`${path}/${name}`, { at: last.openedAt.toISOString(), after: last.id })
   return shell(view, {
     title: `${title}: ${partner.name}`,
     wide: true,
@@ -396,7 +411,7 @@ async function showCustomers(
   const path = `${view.root}partners/${partner.id}/customers`
   const body = customersPage(view, {
     ...{ partnerId: partner.id, partnerName: partner.name, q, customers },
-    next: listed.nextCursor === null ? undefined : linkOf(path, { cursor: listed.nextCursor }),
+    next: listed.nextCursor === null ? undefined : pathWithQuery(path, { cursor: listed.nextCursor }),
     first: cursor === null ? undefined : path,
   })
   return page(request, 200, body)
@@ -430,8 +445,8 @@ async function showPayees(
   const body = payeesPage(view, {
     ...{ partnerId: partner.id, partnerName: partner.name, q, payees: listed.data },
     customerId: customer ?? undefined,
-    next: listed.nextCursor === null ? undefined : linkOf(path, { ...named, cursor: listed.nextCursor }),
-    first: cursor === null ? undefined : linkOf(path, named),
+    next: listed.nextCursor === null ? undefined : pathWithQuery(path, { ...named, cursor: listed.nextCursor }),
+    first: cursor === null ? undefined : pathWithQuery(path, named),
   })
   return page(request, 200, body)
 }
@@ -460,8 +475,8 @@ async function show(
   const offered = { acts: partnerActs, given: { partner: partner.id }, back: `partners/${partner.id}` }
   const body = partnerPage(view, {
     ...{ partner, sections: shown, optionsOf: changes.form, refused, concerns },
-    acts: actButtons(view, { ...frame, person }, offered),
-    said: noteMessage(view, request) ?? actMessage(view, request),
+    acts: actionButtons(view, { ...frame, person }, offered),
+    said: noteMessage(view, request) ?? actionMessage(view, request),
   })
   return page(request, refused === undefined ? 200 : 400, body)
 }

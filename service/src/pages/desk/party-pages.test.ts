@@ -12,19 +12,19 @@ import {
   evil,
   viewOf,
 } from '../../../../test/support/console-pages.ts'
-import { commandNames, declarationOf, isCommand, rolesOf } from '../../operator/declarations.ts'
+import { commandNames, getDeclaration, isCommand, commandRoles } from '../../operator/declarations.ts'
 import { formOptions } from '../../operator/parse.ts'
 import type { DecisionFigures } from '../../reports/decisions/index.ts'
 import { type ConsoleLanguage, consoleLanguages } from '../kit/language.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html } from '../html.ts'
-import { actText } from '../console/audit.ts'
+import { auditActionText } from '../console/audit.ts'
 import { texts as consoleTexts } from '../console/texts/index.ts'
-import { actPage, runbookActs, actResultHref, hasForm, isAct, actMessage } from './acts.ts'
+import { actionPage, runbookActions, actionResultHref, hasForm, isActionName, actionMessage } from './acts.ts'
 import { customerPage, customersPage } from './customers.ts'
 import { durationText, numbersPage, readableKinds } from './numbers.ts'
 import { payeesTable } from './parties.ts'
-import { partnerPage, waitingPage } from './partners.ts'
+import { partnerPage, openItemsPage } from './partners.ts'
 import { sections } from './partner-rules.ts'
 import { payeePage, payeesPage } from './payees.ts'
 import { paymentPage, paymentsPage } from './payments.ts'
@@ -248,7 +248,7 @@ function waitingPages(view: ConsoleView, text: string, isFull: boolean): Pages {
   return [
     [
       'waiting',
-      waitingPage(view, {
+      openItemsPage(view, {
         partner: { id: partnerId, name: text, createdAt: at },
         title: text,
         name: 'cases',
@@ -356,11 +356,11 @@ function partnerPages(view: ConsoleView, text: string, mayDecide: boolean): Page
   })
 }
 
-const actNames = commandNames.filter((command) => rolesOf(command) !== undefined)
+const actNames = commandNames.filter((command) => commandRoles(command) !== undefined)
 
 const actPages = (view: ConsoleView, text: string): Pages =>
   actNames
-    .filter(isAct)
+    .filter(isActionName)
     .filter((act) => hasForm(changes, act))
     .flatMap((act) => {
       const shown = {
@@ -373,8 +373,8 @@ const actPages = (view: ConsoleView, text: string): Pages =>
       }
       const refused = { command: act, error: text, form: () => text }
       return [
-        [`act ${act}`, actPage(view, shown)] as const,
-        [`act ${act} refused`, actPage(view, { ...shown, partnerName: undefined, given: {}, refused })] as const,
+        [`act ${act}`, actionPage(view, shown)] as const,
+        [`act ${act} refused`, actionPage(view, { ...shown, partnerName: undefined, given: {}, refused })] as const,
       ]
     })
 
@@ -419,10 +419,11 @@ test('exactly the commands that change something have a name and a sentence in e
 test('every audit log action besides operations has words in every language', () => {
   const acts = [...Object.keys(consoleTexts.en.serviceActs), ...[...actNames].map((command) => `operator ${command}`)]
   for (const language of consoleLanguages)
-    for (const act of acts) assert.match(actText(viewOf(language), act) ?? '', /^\p{Lu}.*[^.]$/u, `${language}: ${act}`)
-  assert.equal(actText(viewOf('en'), 'signIn'), 'Signed in')
-  assert.equal(actText(viewOf('de'), 'operator limit set'), deskTexts.de.acts['limit set'][0])
-  assert.equal(actText(viewOf('en'), 'an act of an earlier version'), undefined)
+    for (const act of acts)
+      assert.match(auditActionText(viewOf(language), act) ?? '', /^\p{Lu}.*[^.]$/u, `${language}: ${act}`)
+  assert.equal(auditActionText(viewOf('en'), 'signIn'), 'Signed in')
+  assert.equal(auditActionText(viewOf('de'), 'operator limit set'), deskTexts.de.acts['limit set'][0])
+  assert.equal(auditActionText(viewOf('en'), 'an act of an earlier version'), undefined)
 })
 
 test('a list of payees shows the name first, and the alias beside it', () => {
@@ -440,7 +441,7 @@ test('every option of an action has a label in every language', () => {
     const names: Readonly<Record<string, string>> = deskTexts[language].options
     for (const command of actNames)
       for (const { name } of optionsOf(command)) {
-        if (!isAct(command) || !hasForm(changes, command)) continue
+        if (!isActionName(command) || !hasForm(changes, command)) continue
         const camel = name.replaceAll(/-(.)/g, (_dash, letter: string) => letter.toUpperCase())
         assert.ok(`${command} ${name}` in names || camel in names, `${language}: ${command} ${name}`)
       }
@@ -449,7 +450,7 @@ test('every option of an action has a label in every language', () => {
 const changes = {
   act: (command: string) => {
     assert.ok(isCommand(command))
-    const files = Object.values(declarationOf(command).options).filter(
+    const files = Object.values(getDeclaration(command).options).filter(
       ({ kind, optional }) => kind === 'file' && !optional,
     )
     return files.length > 0 ? undefined : { cuts: false, secret: false }
@@ -458,19 +459,21 @@ const changes = {
 
 test('a page reports the effect of an action or that it waits, and ignores unknown actions', () => {
   const view = viewOf('en')
-  const said = (query: string) => actMessage(view, { query } as Parameters<typeof actMessage>[1])?.html ?? ''
+  const said = (query: string) => actionMessage(view, { query } as Parameters<typeof actionMessage>[1])?.html ?? ''
   assert.match(said('said=limit%20set'), /The limit is set/)
   assert.match(said('waits=limit%20set'), /Set limit: Another person has to approve/)
   assert.equal(said('said=%3Cscript%3E'), '')
   assert.equal(said(''), '')
-  assert.equal(actResultHref('partners/1?x=1', 'limit set', undefined), 'partners/1?x=1&said=limit%20set')
+  assert.equal(actionResultHref('partners/1?x=1', 'limit set', undefined), 'partners/1?x=1&said=limit%20set')
 })
 
 test('a runbook links to the actions that it names, if the role may use them', () => {
   const view = viewOf('en')
   const given = { act: changes.act, mayDecide: (command: string) => command !== 'fee set' }
-  const person = { signed: { account: { role: 'finance' } } } as unknown as Parameters<typeof runbookActs>[1]['person']
-  const links = runbookActs(view, { changes: given, person }, [
+  const person = { signed: { account: { role: 'finance' } } } as unknown as Parameters<
+    typeof runbookActions
+  >[1]['person']
+  const links = runbookActions(view, { changes: given, person }, [
     'limit set',
     'fee set',
     'key reseal',
@@ -479,7 +482,7 @@ test('a runbook links to the actions that it names, if the role may use them', (
   ])
   assert.match(links?.html ?? '', /href="\.\.\/act\?command=limit%20set/)
   assert.doesNotMatch(links?.html ?? '', /fee|reseal|no%20command/)
-  assert.equal(runbookActs(view, { changes: given, person }, ['ledger check']), undefined)
+  assert.equal(runbookActions(view, { changes: given, person }, ['ledger check']), undefined)
 })
 
 test('only a comparison with a recent statement is green', () => {

@@ -1,7 +1,7 @@
 /** The page of a payee, and the list of a partner's payees. The operator's audit log records who opened which payee. */
 import { ifFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
 import { after, hourMs, partnerKey } from '../../kernel/index.ts'
-import type { Beneficiaries, HeldPayee } from '../../parties/beneficiaries/index.ts'
+import type { Beneficiaries, StoredPayee } from '../../parties/beneficiaries/index.ts'
 import { isIban } from '../../rails/index.ts'
 import {
   account,
@@ -13,24 +13,24 @@ import {
   linkButton,
   message,
   section,
-  strip,
+  summaryStrip,
   time,
   nameCheckTones,
 } from '../kit/parts.ts'
 import { list } from '../kit/lists.ts'
 import { countryName } from '../kit/countries.ts'
-import { linkOf, page } from '../kit/request.ts'
+import { pathWithQuery, page } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
-import { actButtons, type ActName, actMessage } from './acts.ts'
+import { actionButtons, type ActionName, actionMessage } from './acts.ts'
 import { noteMessage, searchForm } from './customers.ts'
 import {
   payeeAccount,
   boundedSection,
   customerHref,
   hitsTable,
-  notesPart,
-  partnerPart,
+  notesSection,
+  partnerReference,
   payeeHref,
   payeesTable,
   paymentsTable,
@@ -47,7 +47,7 @@ type PayeeDetails = {
   readonly partnerId: string
   readonly partnerName: string | undefined
   /** A removed payee keeps its last name and account. */
-  readonly payee: HeldPayee
+  readonly payee: StoredPayee
   /** Absent if the partner owns the payee. */
   readonly customerName: string | undefined
   /** The last verification of payee. Undefined if there was none. */
@@ -57,7 +57,7 @@ type PayeeDetails = {
   readonly payments: Parameters<typeof paymentsTable>[1]
   readonly hits: Parameters<typeof hitsTable>[1]
   readonly limits: readonly PrintedLimit[]
-  readonly notes: Parameters<typeof notesPart>[1]['notes']
+  readonly notes: Parameters<typeof notesSection>[1]['notes']
   readonly acts: Html | undefined
   readonly said: Html | undefined
 }
@@ -74,8 +74,8 @@ export function payeePage(view: ConsoleView, shown: PayeeDetails): string {
       <h1>${payee.name}</h1>
       <p class="lead">${d.opensRecorded}</p>
       ${removedAt !== null && html`<p class="message warning">${p.removed} ${time(view, removedAt)}</p>`}
-      ${strip([
-        [d.partner, partnerPart(view, partnerId, shown.partnerName)],
+      ${summaryStrip([
+        [d.partner, partnerReference(view, partnerId, shown.partnerName)],
         [
           p.owner,
           customerId === null
@@ -118,10 +118,10 @@ export function payeePage(view: ConsoleView, shown: PayeeDetails): string {
       })}
       ${boundedSection(view, {
         ...{ id: 'payments', title: d.payments, rows: payments.length, body: paymentsTable(view, payments) },
-        all: linkOf(`partners/${partnerId}/payments`, { payee: payee.id }),
+        all: pathWithQuery(`partners/${partnerId}/payments`, { payee: payee.id }),
       })}
       ${boundedSection(view, { id: 'hits', title: d.hits, rows: hits.length, body: hitsTable(view, hits, d.hits) })}
-      ${notesPart(view, {
+      ${notesSection(view, {
         about: { partnerId, kind: 'payee', subjectId: payee.id },
         notes: shown.notes,
       })}`,
@@ -185,7 +185,7 @@ export async function searchPayees(
   return beneficiaries.named(partnerId, typed, rowsMax)
 }
 
-const payeeActs: readonly ActName[] = ['limit set', 'cooling-off set']
+const payeeActs: readonly ActionName[] = ['limit set', 'cooling-off set']
 
 export const payeeRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
   staffRoute(frame, 'partners', 'GET', '/payees/{partnerId}/{id}', (request, person) =>
@@ -216,9 +216,9 @@ async function showPayee(frame: DeskFrame, request: PublicRequest, person: Perso
     notes: await staff.notes.of(db, { partnerId, kind: 'payee', subjectId: id }, undefined, rowsShown),
     acts:
       payee.removedAt === null
-        ? actButtons(view, { ...frame, person }, { acts: payeeActs, given, back: href })
+        ? actionButtons(view, { ...frame, person }, { acts: payeeActs, given, back: href })
         : undefined,
-    said: noteMessage(view, request) ?? actMessage(view, request),
+    said: noteMessage(view, request) ?? actionMessage(view, request),
   })
   return page(request, 200, body)
 }
@@ -232,7 +232,7 @@ export async function readCustomerName({ db, customers }: DeskFrame, partnerId: 
 }
 
 /** Reads the end of the cooling-off, which begins with the payee's last change. */
-async function coolingUntil({ clock, changes }: DeskFrame, partner: string, payee: HeldPayee): Promise<Date | null> {
+async function coolingUntil({ clock, changes }: DeskFrame, partner: string, payee: StoredPayee): Promise<Date | null> {
   const rules = (await changes.read('cooling-off list', { partner })) as readonly {
     readonly currency: string
     readonly hours: number

@@ -14,26 +14,26 @@ import {
   referenceText,
   section,
   steps,
-  strip,
+  summaryStrip,
   time,
   transactionBadge,
   accountText,
   wordFor,
 } from '../kit/parts.ts'
 import { list } from '../kit/lists.ts'
-import { linkOf, page, seeOther } from '../kit/request.ts'
+import { pathWithQuery, page, seeOther } from '../kit/request.ts'
 import { texts as consoleTexts } from '../console/texts/index.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { actButtons, actMessage } from './acts.ts'
+import { actionButtons, actionMessage } from './acts.ts'
 import {
   boundedSection,
   casesTable,
   categoryText,
   customerHref,
   minorMoney,
-  partnerPart,
+  partnerReference,
   payeeHref,
   paymentHref,
   paymentsTable,
@@ -69,10 +69,10 @@ export function paymentPage(view: ConsoleView, shown: PaymentDetails): string {
     main: html`${shown.said}
       <h1>${title}</h1>
       <p class="lead">${p.text} ${d.opensRecorded}</p>
-      ${strip([
+      ${summaryStrip([
         [d.amount, minorMoney(view, row.amount, row.currency)],
         [d.status, transactionBadge(view, row.status)],
-        [d.partner, partnerPart(view, partnerId, shown.partnerName)],
+        [d.partner, partnerReference(view, partnerId, shown.partnerName)],
         [
           d.customer,
           customerId === null
@@ -185,7 +185,7 @@ async function showPayment(frame: DeskFrame, request: PublicRequest, person: Per
     related: await transactions.withUsers(related.map((each) => each.transaction)),
     cases: await cases.about(db, partnerId, about),
     partnerReads: hold && explainHold(hold).reason,
-    acts: actButtons(
+    acts: actionButtons(
       view,
       { ...frame, person },
       {
@@ -193,7 +193,7 @@ async function showPayment(frame: DeskFrame, request: PublicRequest, person: Per
         ...{ given: { partner: partnerId, reference }, back: href },
       },
     ),
-    said: actMessage(view, request),
+    said: actionMessage(view, request),
   })
   return page(request, 200, body)
 }
@@ -237,8 +237,8 @@ export async function showPayments(
   const body = paymentsPage(view, {
     ...{ partnerId: partner.id, title: `${d.payments}: ${partner.name}`, back },
     payments: await frame.transactions.withUsers(data),
-    next: nextCursor === null ? undefined : linkOf(path, { ...named, cursor: nextCursor }),
-    first: cursor === null ? undefined : linkOf(path, named),
+    next: nextCursor === null ? undefined : pathWithQuery(path, { ...named, cursor: nextCursor }),
+    first: cursor === null ? undefined : pathWithQuery(path, named),
   })
   return page(request, 200, body)
 }

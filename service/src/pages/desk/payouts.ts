@@ -13,23 +13,23 @@ import {
   money,
   payoutBadge,
   steps,
-  strip,
+  summaryStrip,
   time,
   wordFor,
   badge,
   table,
 } from '../kit/parts.ts'
-import { type Form, page, seeOther } from '../kit/request.ts'
+import { type FieldReader, page, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
 import { texts as consoleTexts } from '../console/texts/index.ts'
-import { actButtons, type ActName, actResultHref, actMessage } from './acts.ts'
-import { casesTable, customerHref, partnerPart, payeeHref } from './parties.ts'
+import { actionButtons, type ActionName, actionResultHref, actionMessage } from './acts.ts'
+import { casesTable, customerHref, partnerReference, payeeHref } from './parties.ts'
 import { deskTexts, type DeskTexts } from './texts.ts'
 import { commandFields, commandRoute, noteField, type RefusedForm } from './forms.ts'
 import { type DeskFrame, type FormOption, readKey, type Person, staffRoute } from './request.ts'
-import { readWaitingItem, runbookLink, waitingParts, type WaitingItemDetails } from './things.ts'
+import { readWaitingItem, runbookLink, waitingItemSections, type WaitingItemDetails } from './things.ts'
 import { type CaseRow, readCaseReport } from '../../cases/index.ts'
 import { screenedParties, type PayoutRow } from '../../payouts/index.ts'
 
@@ -114,7 +114,7 @@ export function payoutPage(view: ConsoleView, shown: PayoutDetails): string {
     main: html`<h1>${title}</h1>
       ${said}
       <p class="lead">${d.text}</p>
-      ${strip([
+      ${summaryStrip([
         [d.amount, money(view, payout.amount, payout.currency)],
         [d.status, payoutBadge(view, payout.status)],
         [d.since, payout.since === undefined ? '–' : time(view, new Date(payout.since))],
@@ -135,7 +135,7 @@ export function payoutPage(view: ConsoleView, shown: PayoutDetails): string {
       )}
       <h2>${d.atBank}</h2>
       ${bank === undefined ? message('neutral', d.atBankNone) : bankFacts(view, bank)} ${approvalPart(view, shown)}
-      ${holdPart(view, shown.held)} ${casesPart(view, shown)} ${waitingParts(view, shown.thing, shown.typed)}
+      ${holdPart(view, shown.held)} ${casesPart(view, shown)} ${waitingItemSections(view, shown.thing, shown.typed)}
       ${actionForms(view, shown)} ${shown.acts}`,
   })
 }
@@ -153,7 +153,7 @@ function payoutFacts(view: ConsoleView, shown: PayoutDetails): Html {
   const { payout, beneficiaryId, customerId, partnerName } = shown
   const { partnerId, errorKey, errorDetails } = payout
   return facts([
-    [d.partner, partnerPart(view, partnerId, partnerName)],
+    [d.partner, partnerReference(view, partnerId, partnerName)],
     [
       texts.parties.customer,
       customerId === null
@@ -278,17 +278,17 @@ export const payoutRoutes = (frame: DeskFrame): readonly PublicRoute[] => {
     staffRoute(frame, 'find', 'GET', path, (request, person) => show(frame, request, person)),
     commandRoute(frame, {
       ...{ ...form, path: `${path}/retry`, command: 'payment retry', withoutNote: true },
-      answer: (_ran, { params }) => seeOther(actResultHref(`../${params['id']}`, 'payment retry', undefined)),
+      answer: (_ran, { params }) => seeOther(actionResultHref(`../${params['id']}`, 'payment retry', undefined)),
     }),
     commandRoute(frame, {
       ...{ ...form, path: `${path}/end`, command: 'payment end', more: readEvidence },
-      answer: ({ waits }, { params }) => seeOther(actResultHref(`../${params['id']}`, 'payment end', waits)),
+      answer: ({ waits }, { params }) => seeOther(actionResultHref(`../${params['id']}`, 'payment end', waits)),
     }),
   ]
 }
 
 /** Reads the evidence of `payment end`: the name and digest of a document, never a path on the server. Refuses: validation_failed. */
-function readEvidence(form: Form, { view }: Person) {
+function readEvidence(form: FieldReader, { view }: Person) {
   const [document, digest] = [form('document').trim(), form('digest').trim().toLowerCase()]
   const isNamed = document !== '' && document.length <= documentCharsMax
   if (form('outcome') === '' || !isNamed || !/^[0-9a-f]{64}$/.test(digest))
@@ -329,14 +329,14 @@ async function show(
     bank,
     partnerName: (await access.namesOf(db, [partnerId])).get(partnerId),
     ...{ beneficiaryId: found.payout.beneficiaryId, customerId: found.payout.customerId },
-    acts: actButtons(view, { ...frame, person }, offered),
+    acts: actionButtons(view, { ...frame, person }, offered),
     approval: decision && { decision: decision.decision, by: decision.decidedName, at: decision.decidedAt },
     cases: await cases.about(db, partnerId, about),
     held: await readHoldReasons(frame, found.payout),
     thing: await readWaitingItem(frame, signed, { partnerId, kind: 'payout', subject: id }),
     mayAct: changes.mayDecide('payment end', signed.account.role),
     options: changes.form('payment end'),
-    said: actMessage(view, request),
+    said: actionMessage(view, request),
     error: refused?.error,
     typed: refused?.form ?? (() => ''),
   })
@@ -344,7 +344,7 @@ async function show(
 }
 
 /** Lists the actions for a completed payout or its recall. */
-function offeredActs({ status }: PrintedPayout, bank: PrintedBankPayment | undefined): readonly ActName[] {
+function offeredActs({ status }: PrintedPayout, bank: PrintedBankPayment | undefined): readonly ActionName[] {
   const hasRecall = bank?.recall !== undefined && bank.recall !== null
   return [
     ...(status === 'Completed' ? (['payment recall', 'payment undo'] as const) : []),

@@ -9,11 +9,11 @@ import {
   readCaseReport,
 } from '../../cases/index.ts'
 import { after, amountText, dayMs, secondMs } from '../../kernel/index.ts'
-import type { WaitingThing } from '../../people/staff/index.ts'
-import { badge, empty, freeText, money, table, time } from '../kit/parts.ts'
+import type { WaitingItem } from '../../people/staff/index.ts'
+import { badge, emptyState, freeText, money, table, time } from '../kit/parts.ts'
 import { filters, pager, tabs } from '../kit/lists.ts'
 import { select } from '../kit/forms.ts'
-import { linkOf } from '../kit/request.ts'
+import { pathWithQuery } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
@@ -55,7 +55,7 @@ export function queuePage(view: ConsoleView, shown: QueueContent): string {
   const { queue: d, deciders } = deskTexts[view.language]
   const { cases, tab, kind, mine, waiting, names, next, first } = shown
   const linkTo = (more: Readonly<Record<string, string | undefined>>) =>
-    linkOf(`${root}queue`, {
+    pathWithQuery(`${root}queue`, {
       show: tab === 'all' ? undefined : tab,
       kind,
       decidable: mine ? 'yes' : undefined,
@@ -77,11 +77,11 @@ export function queuePage(view: ConsoleView, shown: QueueContent): string {
         cases.length > 0
           ? casesTable(view, shown)
           : isFiltered
-            ? empty({
+            ? emptyState({
                 title: tab === 'mine' ? d.mineEmpty : tab === 'unowned' ? d.unownedEmpty : d.queueEmpty,
                 text: d.filteredText,
               })
-            : empty({ title: d.queueEmpty, text: d.queueEmptyText })
+            : emptyState({ title: d.queueEmpty, text: d.queueEmptyText })
       }
       ${pager(view, { next, first })}`,
   })
@@ -153,7 +153,7 @@ function casesTable(view: ConsoleView, { cases, names, now }: QueueContent) {
 }
 
 /** `late`: the read has not finished yet. `failed`: it failed, and the log has the error. */
-export type QueueItemsResult = readonly WaitingThing[] | 'late' | 'failed'
+export type QueueItemsResult = readonly WaitingItem[] | 'late' | 'failed'
 
 type WaitingDeps = Pick<DeskDeps, 'clock' | 'log'> & {
   readonly waiting: Pick<DeskDeps['waiting'], 'look'>

@@ -18,7 +18,7 @@ import {
   message,
   money,
   moneyText,
-  strip,
+  summaryStrip,
   table,
   time,
 } from '../kit/parts.ts'
@@ -27,7 +27,7 @@ import { page } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { findPayout, partnerLink } from './files.ts'
+import { findPayoutButton, partnerLink } from './files.ts'
 import { titledTable, tableOrEmpty } from './parties.ts'
 import { deskTexts } from './texts.ts'
 import { csvFile } from './numbers.ts'
@@ -155,7 +155,7 @@ export function accountPage(view: ConsoleView, shown: AccountDetails): string {
       <p class="lead">
         ${at === undefined ? d.now : html`${d.asOf} ${time(view, at, 'seconds')}. <a href="${view.root}${accountHref(name)}">${d.toNow}</a>`}
       </p>
-      ${strip([
+      ${summaryStrip([
         [d.result, badge(tones[result], d[result])],
         ...(isSuspense(name) ? [] : ([[d.closing, orNone(amountCell(view, line, 'closing'), d.notStated)]] as const)),
         [d.difference, orNone(amountCell(view, line, 'difference'), d.notLooked)],
@@ -237,7 +237,7 @@ function rowsTable(view: ConsoleView, rows: readonly ReportLine[], rowsMax: numb
           amountCell(view, each, 'amount'),
           timeCell(view, each['since']),
           freeText(each['kind']),
-          findPayout(view, payoutOf(each)),
+          findPayoutButton(view, payoutOf(each)),
           partnerLink(view, each['partner'] || null),
           identifier(view, each['id'] ?? '', d.id),
         ]),

@@ -23,9 +23,9 @@ import type { Inbox } from '../../inbox/index.ts'
 import { type Clock, type Log, uuidPattern } from '../../kernel/index.ts'
 import type { BankFile, BankFiles, ConnectorState } from '../../rails/index.ts'
 import type { Reconciliation } from '../../cases/reconciliation/index.ts'
-import type { DecisionNumbers } from '../../reports/decisions/index.ts'
+import type { DecisionStatistics } from '../../reports/decisions/index.ts'
 import type { Safeguarding } from '../../reports/safeguarding/index.ts'
-import type { SignedInStaff, Staff, StaffRole, QueueItemKey, WaitingThing } from '../../people/staff/index.ts'
+import type { SignedInStaff, Staff, StaffRole, QueueItemKey, WaitingItem } from '../../people/staff/index.ts'
 import type { Members } from '../../people/users/index.ts'
 import type { FindHold, Transactions } from '../../transactions/index.ts'
 import type { DeliveryEngine } from '../../webhooks/index.ts'
@@ -34,7 +34,7 @@ import type { Assets } from '../assets.ts'
 import { html, type Html } from '../html.ts'
 import type { ConsoleLanguage } from '../kit/language.ts'
 import { readPreferences } from '../kit/preferences.ts'
-import { type Form, linkOf, safeNextPath, seeOther } from '../kit/request.ts'
+import { type FieldReader, pathWithQuery, safeNextPath, seeOther } from '../kit/request.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import type { Screener, Screening } from '../../screening/index.ts'
 import { deskTexts } from './texts.ts'
@@ -142,15 +142,15 @@ export type DeskDeps = {
   readonly identityChecks: Pick<IdentityChecks, 'list'>
   readonly ledger: Pick<Ledger, 'partySumsAt'>
   readonly members: Pick<Members, 'listUsers'>
-  readonly numbers: DecisionNumbers
+  readonly numbers: DecisionStatistics
   readonly transactions: Pick<Transactions, 'list' | 'related' | 'withUsers'>
   readonly webhooks: Pick<DeliveryEngine, 'list'>
   /** Finds why a payment is on hold. */
   readonly holdOf: FindHold
   /** Reads the items other than cases that await a person, and the status of the connectors. */
   readonly waiting: {
-    readonly look: () => Promise<readonly WaitingThing[]>
-    readonly of: (keys: readonly QueueItemKey[]) => Promise<readonly WaitingThing[]>
+    readonly look: () => Promise<readonly WaitingItem[]>
+    readonly of: (keys: readonly QueueItemKey[]) => Promise<readonly WaitingItem[]>
     readonly connectors: () => Promise<readonly ConnectorStatus[]>
   }
   readonly runbooks: Runbooks
@@ -235,7 +235,7 @@ export async function withStaff(
   const token = readCookie(request.headers['cookie'], staffCookie)
   const signed = token === undefined ? undefined : await frame.staff.signedIn(token)
   const view = viewOf(frame, request)
-  if (signed === undefined) return toSignIn(view, request)
+  if (signed === undefined) return redirectToSignIn(view, request)
   const d = deskTexts[view.language].queue
   const { fullName, email, role } = signed.account
   const person = { fullName, email, roleName: html`${d[role]}`, partnerName: d.desk }
@@ -243,10 +243,10 @@ export async function withStaff(
 }
 
 /** Redirects to the sign-in, and from there back to the page. A submitted form is lost. */
-export function toSignIn({ root }: ConsoleView, { path, query, body }: PublicRequest): PublicAnswer {
+export function redirectToSignIn({ root }: ConsoleView, { path, query, body }: PublicRequest): PublicAnswer {
   const asked = path.slice('/desk/'.length) + (query === '' ? '' : `?${query}`)
   const next = safeNextPath(body.length === 0 ? asked : undefined)
-  return seeOther(next === 'home' ? `${root}sign-in` : linkOf(`${root}sign-in`, { next }))
+  return seeOther(next === 'home' ? `${root}sign-in` : pathWithQuery(`${root}sign-in`, { next }))
 }
 
 /** Creates a route for staff members. `current`: the place of its page in the navigation. */
@@ -296,7 +296,7 @@ export class FieldRefusal extends Refusal {
 }
 
 /** Reads the note of a form. Refuses: validation_failed. */
-export function readNote(given: Form): string {
+export function readNote(given: FieldReader): string {
   const note = given('note').trim()
   if (note === '' || note.length > noteCharsMax)
     throw new FieldRefusal('note', 'A note of 1 to 500 characters is required.')

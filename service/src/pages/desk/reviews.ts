@@ -2,14 +2,14 @@
 import { notFound, type PublicRequest, type PublicRoute } from '../../kernel/api/index.ts'
 import { partnerKey, uuidPattern } from '../../kernel/index.ts'
 import type { CustomerReview } from '../../parties/customers/index.ts'
-import { isDay } from '../../reports/safeguarding/index.ts'
+import { isCalendarDay } from '../../reports/safeguarding/index.ts'
 import { badge, calendarDay, freeText, heading, linkButton, table, time } from '../kit/parts.ts'
 import { pager } from '../kit/lists.ts'
 import { page } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
-import { actHref, actTitle } from './acts.ts'
-import { customerHref, levelTones, partnerPart, tableOrEmpty } from './parties.ts'
+import { actionHref, actionTitle } from './acts.ts'
+import { customerHref, levelTones, partnerReference, tableOrEmpty } from './parties.ts'
 import { type DeskFrame, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
 
@@ -37,7 +37,7 @@ export function reviewsPage(view: ConsoleView, { reviews, mayRecord, next, first
         rows: reviews.map(({ customerId, partnerId, name, partnerName, dueOn, risk, reviewedAt, reviewedBy }) => [
           html`<a href="${view.root}${customerHref(partnerId, customerId)}">${freeText(name ?? d.customer)}</a>
             ${mayRecord && recordLink(view, partnerId, customerId)}`,
-          partnerPart(view, partnerId, partnerName),
+          partnerReference(view, partnerId, partnerName),
           calendarDay(view, dueOn),
           badge(levelTones[risk], d[risk]),
           time(view, reviewedAt),
@@ -50,8 +50,8 @@ export function reviewsPage(view: ConsoleView, { reviews, mayRecord, next, first
 
 const recordLink = (view: ConsoleView, partner: string, customer: string): Html =>
   linkButton(
-    `${view.root}${actHref('review set', { partner, customer }, 'reviews')}`,
-    actTitle(view, 'review set'),
+    `${view.root}${actionHref('review set', { partner, customer }, 'reviews')}`,
+    actionTitle(view, 'review set'),
     'small',
   )
 
@@ -148,5 +148,5 @@ const unreviewedShown = 100
 function readCursor({ query }: PublicRequest) {
   const fields = new URLSearchParams(query)
   const [dueOn, customerId] = [fields.get('due') ?? '', fields.get('after') ?? '']
-  return isDay(dueOn) && uuidPattern.test(customerId) ? { dueOn, customerId } : undefined
+  return isCalendarDay(dueOn) && uuidPattern.test(customerId) ? { dueOn, customerId } : undefined
 }

@@ -10,8 +10,19 @@ import {
   severities,
 } from '../../monitoring/index.ts'
 import { confirmationDialog, field, hiddenField, select } from '../kit/forms.ts'
-import { badge, dayText, facts, freeText, identifier, message, moneyText, strip, table, time } from '../kit/parts.ts'
-import { type Form, page, readAmount, seeOther } from '../kit/request.ts'
+import {
+  badge,
+  dayText,
+  facts,
+  freeText,
+  identifier,
+  message,
+  moneyText,
+  summaryStrip,
+  table,
+  time,
+} from '../kit/parts.ts'
+import { type FieldReader, page, readAmount, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
@@ -154,7 +165,7 @@ function rulePage(view: ConsoleView, { versions, mayWrite, options, refused }: R
     wide: true,
     problems: ruleProblems(view, error),
     main: html`<h1>${last.name}</h1>
-      ${strip([
+      ${summaryStrip([
         [d.version, String(last.version)],
         [d.state, badge(tones[last.state], d[last.state])],
         [d.when, d[momentOf(last)]],
@@ -235,7 +246,7 @@ function backtests(
   view: ConsoleView,
   version: RuleVersion,
   options: RuleDetails['options'] | false,
-  typed: Form,
+  typed: FieldReader,
 ): Html {
   const d = deskTexts[view.language].rules
   const { id, backtests: rows, runs } = version
@@ -288,7 +299,7 @@ function backtestForm(
   view: ConsoleView,
   { id, version }: RuleVersion,
   options: RuleDetails['options'],
-  typed: Form,
+  typed: FieldReader,
 ): Html {
   const fields = { command: commands.backtest, options, without: ['id', 'version'], prefix: 'backtest-', typed }
   return html`<form method="post" action="${view.root}rules/${id}/backtest">
@@ -337,7 +348,7 @@ const kindFields = [
  * Builds the JSON of the rule from a form. An invalid value stays a string, so that the command refuses it with its
  * pointer.
  */
-function readRule(form: Form): string {
+function readRule(form: FieldReader): string {
   const typed = (name: string) => form(name).trim()
   const given = <T>(names: readonly string[], read: (text: string) => T) =>
     names.flatMap((name) => (typed(name) === '' ? [] : [[name, read(typed(name))] as const]))
@@ -355,7 +366,7 @@ type RuleValues = Readonly<Record<string, string | number | readonly string[] | 
 
 /** The values of a stored rule, for its form. */
 const storedForm =
-  (name: string, settings: RuleValues): Form =>
+  (name: string, settings: RuleValues): FieldReader =>
   (field) => {
     const value = field === 'name' ? name : settings[field]
     return typeof value === 'object' && value !== null ? value.join(', ') : String(value ?? '')
@@ -369,7 +380,7 @@ type RuleFormState = {
   readonly kind: RuleKind
   /** The version that the form edits. Absent for a new rule. */
   readonly version?: number
-  readonly typed: Form
+  readonly typed: FieldReader
   readonly error: string | undefined
   readonly title: string
   readonly text?: string

@@ -3,7 +3,7 @@ import { notFound, type PublicAnswer, type PublicRoute } from '../../kernel/api/
 import { isFiat } from '../../kernel/index.ts'
 import {
   type SafeguardingContent,
-  isDay,
+  isCalendarDay,
   safeguardingCsv,
   safeguardingPdf,
   type SignedContent,
@@ -20,7 +20,7 @@ import {
   linkButton,
   message,
   money,
-  strip,
+  summaryStrip,
   table,
   time,
 } from '../kit/parts.ts'
@@ -29,7 +29,7 @@ import { consoleHeaders, page } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { actButtons, actMessage } from './acts.ts'
+import { actionButtons, actionMessage } from './acts.ts'
 import { type DeskFrame, staffRoute } from './request.ts'
 import { titledTable, tableOrEmpty } from './parties.ts'
 import { deskTexts, type DeskTexts } from './texts.ts'
@@ -121,7 +121,7 @@ export function dayPage(view: ConsoleView, { content, digest, versions }: DayDet
     title,
     wide: true,
     main: html`<h1>${title}</h1>
-      ${strip([
+      ${summaryStrip([
         [d.result, resultBadge(view, content)],
         [d.requirement, amount(requirement.total)],
         [d.resource, amount(content.resource)],
@@ -250,7 +250,7 @@ export function safeguardingRoutes(frame: DeskFrame): readonly PublicRoute[] {
     staffRoute(frame, 'safeguarding', 'GET', '/safeguarding', async (request, person) => {
       const { view } = person
       const asked = new URLSearchParams(request.query).get('before') ?? ''
-      const before = isDay(asked) ? asked : lastDay
+      const before = isCalendarDay(asked) ? asked : lastDay
       const rows = await safeguarding.list(db, { from: firstDay, before, rowsMax: rowsShown + 1 })
       // A page ends with a whole day: the next one begins before it.
       const cut = rows.length > rowsShown ? rows.at(-1)?.day : undefined
@@ -263,12 +263,12 @@ export function safeguardingRoutes(frame: DeskFrame): readonly PublicRoute[] {
         given: {},
         back: 'safeguarding',
       }
-      const acts = actButtons(view, { ...frame, person }, offered)
-      return page(request, 200, daysPage(view, { days, ...next, ...first, acts, said: actMessage(view, request) }))
+      const acts = actionButtons(view, { ...frame, person }, offered)
+      return page(request, 200, daysPage(view, { days, ...next, ...first, acts, said: actionMessage(view, request) }))
     }),
     staffRoute(frame, 'safeguarding', 'GET', '/safeguarding/{day}/{currency}', async (request, { view }) => {
       const { day = '', currency = '' } = request.params
-      if (!isDay(day) || !isFiat(currency)) throw notFound('page')
+      if (!isCalendarDay(day) || !isFiat(currency)) throw notFound('page')
       const versions = await safeguarding.versions(db, day, currency)
       const [last] = versions
       if (last === undefined) throw notFound('page')
@@ -277,7 +277,7 @@ export function safeguardingRoutes(frame: DeskFrame): readonly PublicRoute[] {
     staffRoute(frame, 'safeguarding', 'GET', '/safeguarding/{day}/{currency}/{format}', async ({ params }) => {
       const { day = '', currency = '' } = params
       const format = formats.find((each) => each === params['format'])
-      if (!isDay(day) || !isFiat(currency) || format === undefined) throw notFound('page')
+      if (!isCalendarDay(day) || !isFiat(currency) || format === undefined) throw notFound('page')
       const [last] = await safeguarding.versions(db, day, currency)
       if (last === undefined) throw notFound('page')
       const disposition = `attachment; filename="safeguarding-${day}-${currency}.${format}"`

@@ -14,13 +14,13 @@ import type { SignedInStaff } from '../../people/staff/index.ts'
 import { type Client, type FactorInput, isRecentSignIn } from '../../people/sign-in/index.ts'
 import { readAssets } from '../assets.ts'
 import { joinPage, recoveryCodesPage } from '../console/join.ts'
-import { consoleMessage, shell } from '../kit/frame.ts'
+import { consoleMessagePage, shell } from '../kit/frame.ts'
 import { withKeptForms } from '../kit/kept-forms.ts'
 import {
   readBrowser,
   deviceCookieFor,
   refusalTexts,
-  type Form,
+  type FieldReader,
   safeNextPath,
   page,
   readForm,
@@ -29,8 +29,8 @@ import {
 import {
   readAttempt,
   signOnFailedPage,
-  leadOn,
-  leadToProvider,
+  redirectByPage,
+  redirectToProviderByPage,
   signInPage,
   signOnError,
   redirectToProvider,
@@ -38,7 +38,7 @@ import {
 import { texts as consoleTexts } from '../console/texts/index.ts'
 import { html } from '../html.ts'
 import { qrCode } from '../qr.ts'
-import { actRoutes, runbookActs } from './acts.ts'
+import { actionRoutes, runbookActions } from './acts.ts'
 import { caseRoutes } from './cases.ts'
 import { commandRoutes } from './commands.ts'
 import { connectorRoutes } from './connectors.ts'
@@ -63,7 +63,7 @@ import {
   clearedStaffCookie,
   staffCookieOf,
   staffRoute,
-  toSignIn,
+  redirectToSignIn,
   viewOf,
   withStaff,
 } from './request.ts'
@@ -86,7 +86,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
         method: 'GET',
         path: '/desk/open',
         handle: (request) =>
-          leadOn(
+          redirectByPage(
             request,
             viewOf(frame, request),
             safeNextPath(new URLSearchParams(request.query).get('to') ?? undefined),
@@ -119,7 +119,7 @@ export async function createDeskSite(deps: DeskDeps): Promise<PublicSite> {
             : status === 429
               ? [t.tooMany, t.tooManyText]
               : [t.broken, t.brokenText]
-      return page(request, status, consoleMessage(view, title, text))
+      return page(request, status, consoleMessagePage(view, title, text))
     },
   }
 }
@@ -133,7 +133,7 @@ const keptSite = (frame: DeskFrame): Parameters<typeof withKeptForms>[0] => ({
   viewOf: (request) => viewOf(frame, request),
   asPerson: (request, answer) =>
     withStaff(frame, request, 'queue', ({ view, signed }) =>
-      signed.session.rested ? toSignIn(view, request) : answer(view),
+      signed.session.rested ? redirectToSignIn(view, request) : answer(view),
     ),
   notKept: { '/desk/device': 'it has no field but a code that a command shows' },
   before: {},
@@ -141,7 +141,7 @@ const keptSite = (frame: DeskFrame): Parameters<typeof withKeptForms>[0] => ({
 
 /** Routes that need a sign-in. */
 const staffPages = (frame: DeskFrame): readonly PublicRoute[] => [
-  ...actRoutes(frame),
+  ...actionRoutes(frame),
   ...caseRoutes(frame),
   ...waitingItemRoutes(frame),
   ...deciderRoutes(frame),
@@ -179,7 +179,7 @@ function joinRoutes(frame: DeskFrame): readonly PublicRoute[] {
     const sso = staff.singleSignOn.isOn
     return page(request, status, joinPage(view, { ...shown, ...names, token, totp, errors, sso }))
   }
-  const choose = (way: 'passkey' | 'password', read: (form: Form) => FactorInput): PublicRoute => ({
+  const choose = (way: 'passkey' | 'password', read: (form: FieldReader) => FactorInput): PublicRoute => ({
     method: 'POST',
     path: `/desk/join/${way}`,
     handle: async (request) => {
@@ -223,7 +223,7 @@ function signInRoutes(frame: DeskFrame): readonly PublicRoute[] {
   }
   const signIn = (
     way: 'passkey' | 'password',
-    verify: (form: Form, browser: Client) => Promise<string | undefined>,
+    verify: (form: FieldReader, browser: Client) => Promise<string | undefined>,
   ): PublicRoute => ({
     method: 'POST',
     path: `/desk/sign-in/${way}`,
@@ -299,14 +299,14 @@ function ssoRoutes(frame: DeskFrame): readonly PublicRoute[] {
       ...staffRoute(frame, 'device', 'POST', '/sso/connect', (request, { signed, view }) => {
         if (!isRecentSignIn(signed.session.createdAt, clock.now())) return seeOther('../sign-in')
         const begin = () => singleSignOn.begin({ kind: 'connect', signed })
-        return tried(request, async () => leadToProvider(request, view, await begin()))
+        return tried(request, async () => redirectToProviderByPage(request, view, await begin()))
       }),
       callsChosenHost: true,
     },
     {
       method: 'GET',
       path: '/desk/sso',
-      handle: (request) => leadOn(request, viewOf(frame, request), `sso/finish?${request.query}`),
+      handle: (request) => redirectByPage(request, viewOf(frame, request), `sso/finish?${request.query}`),
     },
     {
       method: 'GET',
@@ -322,7 +322,11 @@ function ssoRoutes(frame: DeskFrame): readonly PublicRoute[] {
           const view = viewOf(frame, request)
           const s = consoleTexts[view.language].signOn
           return kind === 'connect'
-            ? page(request, 200, consoleMessage(view, s.connectedNow, s.text, { href: '../device', label: s.leadsOn }))
+            ? page(
+                request,
+                200,
+                consoleMessagePage(view, s.connectedNow, s.text, { href: '../device', label: s.leadsOn }),
+              )
             : seeOther('../sign-in')
         }),
     },
@@ -340,7 +344,7 @@ const runbookRoutes = (frame: DeskFrame): readonly PublicRoute[] =>
       const { view } = person
       const found = await frame.runbooks.find(`${folder}${request.params['name'] ?? ''}`)
       if (found === undefined) throw notFound('page')
-      const acts = runbookActs(view, { ...frame, person }, found.commands)
+      const acts = runbookActions(view, { ...frame, person }, found.commands)
       const main = html`${acts}
         <article class="document" lang="en">${found.body}</article>`
       return page(request, 200, shell(view, { title: found.title, wide: true, main }))

@@ -3,11 +3,11 @@ import type { PublicRequest, PublicRoute } from '../../kernel/api/index.ts'
 import type { StaffRole } from '../../people/staff/index.ts'
 import { confirmationDialog, dialogButton } from '../kit/forms.ts'
 import { badge, freeText, table, time } from '../kit/parts.ts'
-import { type Form, page, seeOther } from '../kit/request.ts'
+import { type FieldReader, page, seeOther } from '../kit/request.ts'
 import { texts as consoleTexts } from '../console/texts/index.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
-import { actResultHref, actMessage, secretPage } from './acts.ts'
+import { actionResultHref, actionMessage, secretPage } from './acts.ts'
 import { commandFields, commandRoute, optionLabel, noteField, optionField, type RefusedForm } from './forms.ts'
 import { type DeskChanges, type DeskFrame, type Person, staffRoute } from './request.ts'
 import { deskTexts } from './texts.ts'
@@ -90,7 +90,7 @@ function dialogs(view: ConsoleView, { optionsOf }: StaffList, { id, fullName, ro
   ${form('remove', d.remove, html`<p>${d.removeText}</p>`)}`
 }
 
-const typedForm = ({ refused }: StaffList, command: string): Form =>
+const typedForm = ({ refused }: StaffList, command: string): FieldReader =>
   refused?.command === command ? refused.form : () => ''
 
 function invite(view: ConsoleView, shown: StaffList): Html {
@@ -136,7 +136,7 @@ export function staffRoutes(frame: DeskFrame): readonly PublicRoute[] {
       const own = factors.filter(({ memberId }) => memberId === row.id).map(({ factor }) => factor)
       return { ...row, factors: own, isSelf: row.id === signed.account.id }
     })
-    const said = actMessage(view, request)
+    const said = actionMessage(view, request)
     const shown = { people, isAdmin: signed.account.role === 'admin', optionsOf: changes.form, said, refused }
     return page(request, refused === undefined ? 200 : 400, staffPage(view, shown))
   }
@@ -145,7 +145,7 @@ export function staffRoutes(frame: DeskFrame): readonly PublicRoute[] {
       ...{ place: 'staff', path: `/staff/${path}`, command, ...more, again: show },
       answer: ({ waits, result }, request, { view }) => {
         const isSecret = path === 'invite' || path === 'impersonate'
-        if (waits !== undefined || !isSecret) return seeOther(actResultHref(`${view.root}staff`, command, waits))
+        if (waits !== undefined || !isSecret) return seeOther(actionResultHref(`${view.root}staff`, command, waits))
         // A secret is not stored: the response shows it once.
         return page(
           request,

@@ -4,7 +4,7 @@
  */
 import { uuidPattern } from '../../kernel/index.ts'
 import { notFound, type PublicAnswer, type PublicRequest, type PublicRoute, Refusal } from '../../kernel/api/index.ts'
-import { ConflictingStep } from '../../cases/index.ts'
+import { StepConflict } from '../../cases/index.ts'
 import {
   type StaffRole,
   type Assignment,
@@ -13,20 +13,20 @@ import {
   type QueueItemKey,
   queueItemKinds,
   queueItemName,
-  type WaitingThing,
+  type WaitingItem,
 } from '../../people/staff/index.ts'
 import { badge, facts, freeText, message, table, time, wordFor } from '../kit/parts.ts'
 import { field, hiddenField, select } from '../kit/forms.ts'
-import { type Form, page, readForm, seeOther } from '../kit/request.ts'
+import { type FieldReader, page, readForm, seeOther } from '../kit/request.ts'
 import { type ConsoleView, shell } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
-import { actTitle, isAct } from './acts.ts'
-import { customerHref, listName, minorMoney, partnerPart, titledTable } from './parties.ts'
+import { actionTitle, isActionName } from './acts.ts'
+import { customerHref, listName, minorMoney, partnerReference, titledTable } from './parties.ts'
 import { type DeskFrame, readNote, type Person, readPersonId, staffRoute } from './request.ts'
 import { deskTexts, type Runbook } from './texts.ts'
 
-type WaitingReason = WaitingThing['why']
+type WaitingReason = WaitingItem['why']
 
 /** Maximum items of one reason in the queue, because a thousand hits would hide all other items. */
 const itemsPerReasonMax = 20
@@ -55,12 +55,12 @@ export function waitingItemHref({ partnerId, kind, subject }: QueueItemKey): str
 }
 
 type Owner = { readonly id: string; readonly fullName: string }
-export type OwnedItem = WaitingThing & { readonly owner: Owner | null; readonly lastNote: string | null }
+export type OwnedItem = WaitingItem & { readonly owner: Owner | null; readonly lastNote: string | null }
 
 export const assignedOwner = (found: Assignment | undefined): Owner | null =>
   found === undefined || found.ownerId === null ? null : { id: found.ownerId, fullName: found.ownerName ?? '' }
 
-export function withOwners(things: readonly WaitingThing[], assignments: readonly Assignment[]): readonly OwnedItem[] {
+export function withOwners(things: readonly WaitingItem[], assignments: readonly Assignment[]): readonly OwnedItem[] {
   const known = new Map(assignments.map((each) => [queueItemName(each), each]))
   return things.map((thing) => {
     const found = known.get(queueItemName(thing))
@@ -111,12 +111,12 @@ type OwnedSubject = {
  * meanwhile.
  */
 export function refusalText(view: ConsoleView, error: Refusal): Html | string {
-  if (!(error instanceof ConflictingStep)) return error.detail
+  if (!(error instanceof StepConflict)) return error.detail
   const text = fill(deskTexts[view.language].overtaken[error.by], { who: error.who })
   return error.at === null ? text : html`${text} ${time(view, error.at)}.`
 }
 
-export function ownerParts(view: ConsoleView, owned: OwnedSubject): Html {
+export function ownerSection(view: ConsoleView, owned: OwnedSubject): Html {
   const { owner, people, readerId, typed, action, fields = [], words } = owned
   const d = deskTexts[view.language].queue
   // The owner on the page. The form is refused if another person has changed it.
@@ -173,7 +173,7 @@ export function waitingTable(
         proposalCell(view, thing),
         thing.lastNote === null ? '–' : freeText(thing.lastNote),
         runbookPart(view, thing.why) ?? '–',
-        isOfPartner(thing) ? partnerPart(view, thing.partnerId, names.get(thing.partnerId)) : '–',
+        isOfPartner(thing) ? partnerReference(view, thing.partnerId, names.get(thing.partnerId)) : '–',
       ]),
     },
   )}`
@@ -189,7 +189,7 @@ function proposalCell(view: ConsoleView, { proposal }: OwnedItem): Html | string
 export const partnerCell = (names: ReadonlyMap<string, string>, partnerId: string): Html =>
   html`${freeText(names.get(partnerId) ?? '')} <span class="soft">${partnerId}</span>`
 
-const runbookPart = (view: ConsoleView, why: WaitingThing['why']): Html | undefined => {
+const runbookPart = (view: ConsoleView, why: WaitingItem['why']): Html | undefined => {
   const name = waitingRunbook(why)
   return name === undefined ? undefined : runbookLink(view, name)
 }
@@ -197,7 +197,7 @@ const runbookPart = (view: ConsoleView, why: WaitingThing['why']): Html | undefi
 const isOfPartner = ({ kind }: QueueItemKey) => kind !== 'pool' && kind !== 'connector' && kind !== 'change'
 
 /** Formats the detail of an item: its status, amount or figure. */
-function detailCell(view: ConsoleView, thing: WaitingThing): Html | string {
+function detailCell(view: ConsoleView, thing: WaitingItem): Html | string {
   const { kind, partnerId, subject, detail } = thing
   const w = deskTexts[view.language].waiting
   if (kind === 'pool') return freeText(`${subject}: ${fill(w.free, { count: detail ?? '' })}`)
@@ -209,7 +209,7 @@ function detailCell(view: ConsoleView, thing: WaitingThing): Html | string {
   // Changes and reviews link to the page where a person decides them.
   const texts = deskTexts[view.language]
   if (kind === 'change') {
-    const name = detail !== undefined && isAct(detail) ? actTitle(view, detail) : detail
+    const name = detail !== undefined && isActionName(detail) ? actionTitle(view, detail) : detail
     return html`<a href="${view.root}changes">${freeText(name)}</a>`
   }
   if (kind === 'review') {
@@ -235,7 +235,7 @@ function detailCell(view: ConsoleView, thing: WaitingThing): Html | string {
 export type WaitingItemDetails = {
   readonly key: QueueItemKey
   /** The reasons why the item awaits a person. Empty if it no longer does. */
-  readonly waits: readonly WaitingThing[]
+  readonly waits: readonly WaitingItem[]
   readonly owner: Owner | null
   readonly steps: readonly AssignmentStep[]
   readonly people: OwnedSubject['people']
@@ -243,7 +243,7 @@ export type WaitingItemDetails = {
 }
 
 /** Renders why an item awaits a person, the forms for its owner, and its history. Undefined if it was never an item. */
-export function waitingParts(
+export function waitingItemSections(
   view: ConsoleView,
   shown: WaitingItemDetails,
   typed: (name: string) => string,
@@ -254,10 +254,10 @@ export function waitingParts(
   const fields = [['kind', key.kind] as const, ['partner', key.partnerId] as const, ['id', key.subject] as const]
   const action = (name: string) => `${view.root}waiting/${name}`
   return html`${waits.length === 0 ? message('neutral', `${w.gone} ${w.goneText}`) : key.kind !== 'hit' && waitList(view, waits)}
-  ${waits.length > 0 && ownerParts(view, { ...shown, typed, action, fields, words: w })} ${stepTable(view, steps)}`
+  ${waits.length > 0 && ownerSection(view, { ...shown, typed, action, fields, words: w })} ${stepTable(view, steps)}`
 }
 
-function waitList(view: ConsoleView, waits: readonly WaitingThing[]): Html {
+function waitList(view: ConsoleView, waits: readonly WaitingItem[]): Html {
   const w = deskTexts[view.language].waiting
   return html`<h2>${w.waits}</h2>
     ${facts(
@@ -305,14 +305,14 @@ export function waitingItemPage(
         ],
         [w.detail, first === undefined ? undefined : detailCell(view, first)],
       ])}
-      ${waitingParts(view, shown, typed) ?? message('neutral', w.gone)}`,
+      ${waitingItemSections(view, shown, typed) ?? message('neutral', w.gone)}`,
   })
 }
 
 const subjectCharsMax = 140
 
 /** Reads the key of an item. Refuses: not_found. */
-function readItemKey(given: Form): QueueItemKey {
+function readItemKey(given: FieldReader): QueueItemKey {
   const [partnerId, subject] = [given('partner'), given('id')]
   const kind = queueItemKinds.find((each) => each === given('kind'))
   const isId = kind !== 'pool' && kind !== 'connector'
@@ -351,7 +351,7 @@ export function waitingItemRoutes(frame: DeskFrame): readonly PublicRoute[] {
   }
   const form = (
     name: string,
-    act: (signed: SignedInStaff, key: QueueItemKey, given: Form) => Promise<unknown>,
+    act: (signed: SignedInStaff, key: QueueItemKey, given: FieldReader) => Promise<unknown>,
   ): PublicRoute =>
     staffRoute(frame, 'queue', 'POST', `/waiting/${name}`, async (request, person) => {
       const given = readForm(request)

@@ -7,13 +7,13 @@ const cellsMax = 100
 const linesAtOnce = 500
 
 /** The kind of a file that is not text: a workbook of Excel or LibreOffice, or another binary file. */
-export type UnreadableFile = 'workbook' | 'binary'
+export type UnreadableFileKind = 'workbook' | 'binary'
 
 const startsWith = (bytes: Uint8Array, ...first: readonly number[]): boolean =>
   first.every((byte, at) => bytes[at] === byte)
 
 /** Decodes UTF-8, UTF-16 with a byte order mark ("Unicode Text" of Excel), else Windows-1252 ("CSV" of Excel on Windows). */
-export function decodeFile(bytes: Uint8Array): { readonly text: string } | UnreadableFile {
+export function decodeFile(bytes: Uint8Array): { readonly text: string } | UnreadableFileKind {
   // ZIP (XLSX, ODS) and the compound file of XLS.
   if (startsWith(bytes, 0x50, 0x4b, 0x03, 0x04) || startsWith(bytes, 0xd0, 0xcf, 0x11, 0xe0)) return 'workbook'
   const text = decodeText(bytes)

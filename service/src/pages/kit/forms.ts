@@ -4,13 +4,13 @@ import { fill } from '../language.ts'
 import { type ConsoleView, shell } from './frame.ts'
 
 /** The values of a form or of filters, by the names of their fields. An empty field is absent. */
-export type Values = Readonly<Record<string, string>>
+export type FieldValues = Readonly<Record<string, string>>
 
 /** Characters of the largest amount with groups, decimals and blanks. */
 export const amountCharsMax = 20
 
 /** The text of each refusal, by the name of its field. `form`: the refusal of the form as a whole. */
-export type Problems = Readonly<Record<string, string>>
+export type FieldProblems = Readonly<Record<string, string>>
 
 type Field = {
   readonly id: string
@@ -110,7 +110,7 @@ type Choices = {
 }
 
 /** Renders radio buttons with the meaning of each. The first button has `id`, for the link in the error summary. */
-export const choices = ({ id, name, legend, chosen, error, options }: Choices): Html =>
+export const radioButtons = ({ id, name, legend, chosen, error, options }: Choices): Html =>
   fieldGroup({
     id,
     legend,
@@ -137,7 +137,7 @@ type Boxes = {
 }
 
 /** Renders checkboxes. The browser submits each checked value as `name`. The first checkbox has `id`. */
-export const boxes = ({ id, name, legend, chosen, help, error, options }: Boxes): Html =>
+export const checkboxes = ({ id, name, legend, chosen, help, error, options }: Boxes): Html =>
   fieldGroup({
     id,
     legend,
@@ -165,7 +165,7 @@ type Check = {
 }
 
 /** Renders one checkbox in a line. */
-export const check = ({ name, label, id = name, value = 'yes', isChecked = false }: Check): Html =>
+export const checkbox = ({ name, label, id = name, value = 'yes', isChecked = false }: Check): Html =>
   html`<p class="check">
     <input type="checkbox" id="${id}" name="${name}" value="${value}" ${isChecked && html` checked`} />
     <label for="${id}">${label}</label>
@@ -174,7 +174,7 @@ export const check = ({ name, label, id = name, value = 'yes', isChecked = false
 /** Value and text of each option, for a `select`. */
 export type Options = readonly (readonly [value: string, text: string])[]
 
-export const optionsOf = (words: Readonly<Record<string, string>>): Options => Object.entries(words)
+export const toSelectOptions = (words: Readonly<Record<string, string>>): Options => Object.entries(words)
 
 type Select = {
   readonly id: string
@@ -205,7 +205,7 @@ export const select = ({ id, name, label, value, options, any, error }: Select):
   </div>`
 
 /** The values that were typed in a form or in filters, and the refusals. */
-export type FormState = { readonly values: Values; readonly problems: Problems }
+export type FormState = { readonly values: FieldValues; readonly problems: FieldProblems }
 
 /** A form in which nothing was typed yet. */
 export const emptyForm: FormState = { values: {}, problems: {} }
@@ -245,7 +245,7 @@ export function input({ t }: ConsoleView, { values, problems }: FormState, given
   const label = optional === true ? fill(t.optional, { label: given.label }) : given.label
   const [value, error] = [values[name] ?? given.value ?? '', problems[name]]
   if (given.choices !== undefined)
-    return choices({ id, name, legend: label, chosen: value, error, options: given.choices })
+    return radioButtons({ id, name, legend: label, chosen: value, error, options: given.choices })
   if (given.options !== undefined)
     return select({ id, name, label, value, error, options: given.options, any: given.any })
   return field({
@@ -271,7 +271,7 @@ export const inputs = (view: ConsoleView, typed: FormState, given: readonly (Inp
 type FormPage = Partial<Draft> & {
   readonly title: string
   readonly lead?: string | undefined
-  readonly problems: Problems
+  readonly problems: FieldProblems
   /** Precedes the form. */
   readonly before?: Html | undefined
   /** Path below the root of the pages. */

@@ -39,7 +39,7 @@ export type ConsoleView = {
    */
   readonly support?: { readonly staff: string; readonly reason: string; readonly expiresAt: Date }
   /** Entries of the navigation. A page without a person has none. */
-  readonly places?: readonly Place[]
+  readonly places?: readonly NavigationItem[]
   /** `name` of the entry that the page belongs to. */
   readonly current?: string
   /** The saved views of the list that the page shows. */
@@ -54,7 +54,7 @@ export type ConsoleView = {
   readonly found?: string
 }
 
-export type Place = {
+export type NavigationItem = {
   /** Path of its first page, relative to the root of the pages. */
   readonly name: string
   readonly text: string
@@ -239,7 +239,7 @@ function navigation(view: ConsoleView): Html {
   </nav>`
 }
 
-const placeItem = ({ root, current, t }: ConsoleView, { name, text, icon, count }: Place): Html =>
+const placeItem = ({ root, current, t }: ConsoleView, { name, text, icon, count }: NavigationItem): Html =>
   html`<li>
     <a href="${root}${name}" ${name === current && html` aria-current="page"`}>
       <svg viewBox="0 0 20 20" aria-hidden="true" focusable="false"><path d="${icon}" /></svg>
@@ -277,7 +277,7 @@ export const roleText = ({ t }: ConsoleView, roleName: RoleName): string =>
 export type MessageAction = { readonly href: string; readonly label: string }
 
 /** Renders an error page: refused, expired link, ended session, too many requests, or an internal error. */
-export function consoleMessage(view: ConsoleView, title: string, text: string, action?: MessageAction): string {
+export function consoleMessagePage(view: ConsoleView, title: string, text: string, action?: MessageAction): string {
   return shell(view, {
     title,
     card: true,

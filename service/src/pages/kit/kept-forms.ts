@@ -9,7 +9,7 @@ import type { KeptForms } from '../../people/sign-in/index.ts'
 import { html } from '../html.ts'
 import { fill } from '../language.ts'
 import { type FormFields, findForm, type KeptFile, pageWithForm } from './form-html.ts'
-import { consoleMessage, type ConsoleView, homePath, shell } from './frame.ts'
+import { consoleMessagePage, type ConsoleView, homePath, shell } from './frame.ts'
 import { readFormData } from './multipart.ts'
 import { facts, message } from './parts.ts'
 import { preferenceRoutes } from './preferences.ts'
@@ -174,7 +174,8 @@ async function leadToForm(site: Site, pages: Pages, request: PublicRequest, view
   const kept = uuidPattern.test(id) ? await readKept(site, request, id) : undefined
   const { t } = view
   const home = { href: `${view.root}${homePath(view)}`, label: t.home }
-  if (kept === undefined) return page(request, 404, consoleMessage(view, t.keptForm.over, t.keptForm.overText, home))
+  if (kept === undefined)
+    return page(request, 404, consoleMessagePage(view, t.keptForm.over, t.keptForm.overText, home))
   const form = formToFind(site, kept)
   for (const path of candidatePaths(form)) {
     const body = await pages.read(path, request)

@@ -35,7 +35,7 @@ function browserLocale(language: ConsoleLanguage, header: string | undefined): s
   }
 }
 
-export type Reader = {
+export type ReaderPreferences = {
   readonly language: ConsoleLanguage
   readonly locale: string
   /** The zone that the person chose. Absent: the zone of the browser. */
@@ -44,7 +44,7 @@ export type Reader = {
   readonly zone?: string
 }
 
-export function readReader({ headers }: Pick<PublicRequest, 'headers'>): Reader {
+export function readReaderPreferences({ headers }: Pick<PublicRequest, 'headers'>): ReaderPreferences {
   const { cookie, 'accept-language': accepted } = headers
   const language = preferredLanguage(consoleLanguages, readCookie(cookie, languageCookie) ?? null, accepted) ?? 'en'
   const [chosenZone, browserZone] = [zoneCookie, browserZoneCookie]

@@ -1,8 +1,8 @@
 /** The page of a list: heading, filters, table, page links, and the text of an empty list. */
 import { html, type Html } from '../html.ts'
-import { type Input, input, type Problems, type FormState, type Values } from './forms.ts'
+import { type Input, input, type FieldProblems, type FormState, type FieldValues } from './forms.ts'
 import { type ConsoleView, shell } from './frame.ts'
-import { empty, linkButton, live, message, money, table, type Table } from './parts.ts'
+import { emptyState, linkButton, liveRegion, message, money, table, type Table } from './parts.ts'
 
 type Filters = {
   /** Path of the list, which also clears the filters. */
@@ -59,7 +59,7 @@ export function pager({ t }: ConsoleView, { next, first }: PageLinks): Html | un
 }
 
 /** The title and text of an empty list. */
-export type EmptyList = Parameters<typeof empty>[0]
+export type EmptyList = Parameters<typeof emptyState>[0]
 
 type List = {
   readonly table: Html
@@ -73,14 +73,14 @@ type List = {
 export function list(view: ConsoleView, { table, isEmpty, isFiltered, none, pages }: List): Html {
   const { t } = view
   if (!isEmpty) return html`${table} ${pager(view, pages)}`
-  if (!isFiltered) return empty(none)
-  return html`${empty({ title: t.nothingFound, text: t.nothingFoundText })} ${pager(view, pages)}`
+  if (!isFiltered) return emptyState(none)
+  return html`${emptyState({ title: t.nothingFound, text: t.nothingFoundText })} ${pager(view, pages)}`
 }
 
 type ListQuery = {
   /** The values of the filters. */
-  readonly values: Values
-  readonly problems: Problems
+  readonly values: FieldValues
+  readonly problems: FieldProblems
   readonly pages: PageLinks
 }
 
@@ -132,7 +132,7 @@ export function listPage(view: ConsoleView, shown: ListQuery, own: ListPage): st
     main: html`${typeof own.done === 'string' && message('good', own.done)} ${listHead(text, own)} ${own.tabs}
     ${filterForm(view, shown, own)} ${own.note}
     ${list(view, {
-      table: live(own.isLive === true, table({ caption: title, columns, rows: cells })),
+      table: liveRegion(own.isLive === true, table({ caption: title, columns, rows: cells })),
       isEmpty: cells.length === 0,
       isFiltered: Object.keys(values).length > 0 || pages.first !== undefined,
       none,

@@ -1,7 +1,7 @@
 /** Parts of pages: messages, badges, times, money, identifiers, facts, steps, tables. `console/design.ts` shows each in its states. */
 import { type Decimal, decimalText } from '@partner-payments/wire'
 import { describeDevice } from '../../people/sign-in/index.ts'
-import { readDomestic } from '../../rails/index.ts'
+import { parseDomesticAccount } from '../../rails/index.ts'
 import { html, type Html } from '../html.ts'
 import type { ConsoleView } from './frame.ts'
 
@@ -103,7 +103,7 @@ const shortChars = 16
 
 /** Formats an IBAN in groups of four, a domestic account as its country does, and a wallet address unchanged. */
 export function formatAccount(account: string): string {
-  const domestic = readDomestic(account)
+  const domestic = parseDomesticAccount(account)
   if (domestic !== undefined) return accountText(domestic)
   return /^[A-Za-z]{2}\d\d/.test(account) ? account.replaceAll(' ', '').replaceAll(/(.{4})(?=.)/g, '$1 ') : account
 }
@@ -214,7 +214,7 @@ export const section = (id: string, title: string, body: Html): Html =>
   </section>`
 
 /** Renders the most important facts at the top of a page: sum, status, parties, time. */
-export const strip = (items: readonly (readonly [label: string, value: Html | string])[]): Html =>
+export const summaryStrip = (items: readonly (readonly [label: string, value: Html | string])[]): Html =>
   html`<dl class="strip">
     ${items.map(
       ([label, value]) =>
@@ -303,7 +303,7 @@ export function table({ caption, columns, rows }: Table): Html {
 type Empty = { readonly title: string; readonly text: string; readonly more?: Html }
 
 /** Renders the text of an empty list, which says what will appear here. */
-export const empty = ({ title, text, more }: Empty): Html =>
+export const emptyState = ({ title, text, more }: Empty): Html =>
   html`<div class="empty">
     <p class="empty-title">${title}</p>
     <p>${text}</p>
@@ -316,12 +316,12 @@ const [liveStart, liveEnd] = ['<!--live-->', '<!--/live-->']
  * Marks a part that changes while the page is open. `console.js` polls it every few seconds, without extending the session, until `isMoving` is
  * false in an answer. Forms stay outside, because the part is replaced.
  */
-export const live = (isMoving: boolean, part: Html): Html => ({
+export const liveRegion = (isMoving: boolean, part: Html): Html => ({
   html: `${liveStart}<div data-live="${isMoving ? 'on' : ''}">${part.html}</div>${liveEnd}`,
 })
 
 /** Extracts the live parts of a page, in their order. */
-export const liveParts = (page: string): string =>
+export const liveRegions = (page: string): string =>
   page
     .split(liveStart)
     .slice(1)

@@ -9,8 +9,8 @@ import {
   isLanguage,
   isZone,
   languageCookie,
-  type Reader,
-  readReader,
+  type ReaderPreferences,
+  readReaderPreferences,
   zoneCookie,
 } from './language.ts'
 import { cookieAttributes, safeNextPath, page, readForm, seeOther, yearSeconds } from './request.ts'
@@ -29,8 +29,8 @@ const cookie = (name: string, value: string): string =>
 export function readPreferences(
   request: PublicRequest,
   root: string,
-): Reader & Pick<ConsoleView, 't' | 'languageLinks' | 'zoneLink'> {
-  const reader = readReader(request)
+): ReaderPreferences & Pick<ConsoleView, 't' | 'languageLinks' | 'zoneLink'> {
+  const reader = readReaderPreferences(request)
   const [, , ...parts] = request.path.split('/')
   const here = parts.join('/') + (request.query === '' ? '' : `?${request.query}`)
   const next = encodeURIComponent(safeNextPath(here))
@@ -65,7 +65,11 @@ export const preferenceRoutes = (site: Site): readonly PublicRoute[] => [
     method: 'GET',
     path: `/${site.root}/time-zone`,
     handle: (request) =>
-      page(request, 200, zonePage(site.viewOf(request), readReader(request), backPath(site, readNext(request)))),
+      page(
+        request,
+        200,
+        zonePage(site.viewOf(request), readReaderPreferences(request), backPath(site, readNext(request))),
+      ),
   },
   {
     method: 'POST',
@@ -78,7 +82,7 @@ export const preferenceRoutes = (site: Site): readonly PublicRoute[] => [
   },
 ]
 
-function zonePage(view: ConsoleView, { chosenZone = '' }: Reader, back: string): string {
+function zonePage(view: ConsoleView, { chosenZone = '' }: ReaderPreferences, back: string): string {
   const { title, text, label, asBrowser, save } = view.t.timeZone
   const zones = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')]
   return shell(view, {

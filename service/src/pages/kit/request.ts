@@ -14,8 +14,8 @@ import { randomBytes, uuidPattern } from '../../kernel/index.ts'
 import type { Client } from '../../people/sign-in/index.ts'
 import { compressAnswer, pageHeaders } from '../answer.ts'
 import { fill } from '../language.ts'
-import type { Problems, Values } from './forms.ts'
-import { liveParts } from './parts.ts'
+import type { FieldProblems, FieldValues } from './forms.ts'
+import { liveRegions } from './parts.ts'
 import type { Texts } from './texts/en.ts'
 
 export const consoleHeaders = {
@@ -35,7 +35,7 @@ export function page(
   if (!isPollingRequest(request) || status !== 200)
     return compressAnswer({ status, headers: all, cookies, body }, encoding, 'quick')
   // The script of an open page polls only its live parts, and only changed ones.
-  const parts = liveParts(body)
+  const parts = liveRegions(body)
   const etag = `"${hash('sha256', parts, 'base64url')}"`
   if (headers['if-none-match'] === etag) return { status: 304, headers: { ...all, etag }, cookies, body: '' }
   return compressAnswer({ status, headers: { ...all, etag }, cookies, body: parts }, encoding, 'quick')
@@ -106,16 +106,16 @@ export function readRefererPath({ headers }: PublicRequest, root: 'console' | 'd
   return safeNextPath(path) === path ? path : undefined
 }
 
-export type Form = (name: string) => string
+export type FieldReader = (name: string) => string
 
 /** Reads the fields of a form. An absent field is empty. */
-export function readForm({ body }: PublicRequest): Form {
+export function readForm({ body }: PublicRequest): FieldReader {
   const fields = new URLSearchParams(body.toString('utf8'))
   return (name) => fields.getAll(name).join(',')
 }
 
 /** Reads the known fields of a query. Empty ones are absent. */
-export function readQuery({ query }: PublicRequest, names: readonly string[]): Values {
+export function readQuery({ query }: PublicRequest, names: readonly string[]): FieldValues {
   const given = new URLSearchParams(query)
   return Object.fromEntries(
     names.flatMap((name) => {
@@ -126,7 +126,7 @@ export function readQuery({ query }: PublicRequest, names: readonly string[]): V
 }
 
 /** Reads from the query which form was just sent. Undefined: none of `known`. */
-export const readDone = <const Done extends string>(
+export const readCompletedForm = <const Done extends string>(
   { query }: PublicRequest,
   known: readonly Done[],
 ): Done | undefined => {
@@ -135,7 +135,7 @@ export const readDone = <const Done extends string>(
 }
 
 /** Reads fields of a form by name. Empty ones are absent. */
-export const readValues = (given: Form, names: readonly string[]): Values =>
+export const readValues = (given: FieldReader, names: readonly string[]): FieldValues =>
   Object.fromEntries(names.flatMap((name) => (given(name).trim() === '' ? [] : [[name, given(name).trim()] as const])))
 
 /** Formats a query string (RFC 3986). A space is `%20`, because the API reads `+` as a plus. */
@@ -144,7 +144,7 @@ export const queryText = (values: Readonly<Record<string, string | undefined>>):
     .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]))
     .join('&')
 
-export const linkOf = (path: string, values: Readonly<Record<string, string | undefined>>): string => {
+export const pathWithQuery = (path: string, values: Readonly<Record<string, string | undefined>>): string => {
   const query = queryText(values)
   return query === '' ? path : `${path}?${query}`
 }
@@ -226,7 +226,7 @@ export function readExactAmount(text: string): string | undefined {
 }
 
 /** Replaces the days in the filters by the times at which they begin or end. */
-export const withTimes = ({ createdFrom, createdTo, updatedSince, ...rest }: Values): Partial<Values> => ({
+export const withTimes = ({ createdFrom, createdTo, updatedSince, ...rest }: FieldValues): Partial<FieldValues> => ({
   ...rest,
   createdFrom: createdFrom && dayStart(createdFrom),
   createdTo: createdTo && dayStart(createdTo, 1),
@@ -234,13 +234,18 @@ export const withTimes = ({ createdFrom, createdTo, updatedSince, ...rest }: Val
 })
 
 /** Returns the links to the next and the first page of a list. */
-export const pageLinks = (path: string, values: Values, cursor: string | undefined, nextCursor: string | null) => ({
-  next: nextCursor === null ? undefined : linkOf(path, { ...values, cursor: nextCursor }),
-  first: cursor && linkOf(path, values),
+export const pageLinks = (
+  path: string,
+  values: FieldValues,
+  cursor: string | undefined,
+  nextCursor: string | null,
+) => ({
+  next: nextCursor === null ? undefined : pathWithQuery(path, { ...values, cursor: nextCursor }),
+  first: cursor && pathWithQuery(path, values),
 })
 
 /** Returns the HTTP status of a page with a form or filters. */
-export const pageStatus = (problems: Problems): 200 | 400 => (Object.keys(problems).length > 0 ? 400 : 200)
+export const pageStatus = (problems: FieldProblems): 200 | 400 => (Object.keys(problems).length > 0 ? 400 : 200)
 
 /** `people/sign-in` checks the same length. */
 export const passwordCharsMin = 12

@@ -16,7 +16,7 @@ export type BicEntry = {
 }
 
 /** An error in a file. Lines count from 1. */
-export class BicFileProblem extends Error {
+export class BicFileError extends Error {
   readonly line: number
   constructor(line: number, message: string) {
     super(message)
@@ -28,28 +28,28 @@ const header = ['country', 'bank code', 'bic', 'name']
 const nameCharsMax = 140
 
 /** Reads the whole file or nothing. Throws BicFileProblem at the first wrong line. */
-export function readBicFile(text: string): readonly BicEntry[] {
+export function parseBicFile(text: string): readonly BicEntry[] {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
   if (
     parseCells(lines[0] ?? '', 1)
       .map((cell) => cell.toLowerCase())
       .join() !== header.join()
   )
-    throw new BicFileProblem(1, `the header must be: ${header.join(',')}`)
+    throw new BicFileError(1, `the header must be: ${header.join(',')}`)
   const entries = new Map<string, BicEntry>()
   for (const [index, line] of lines.entries()) {
     if (index === 0 || line.trim() === '') continue
     const entry = parseEntry(parseCells(line, index + 1), index + 1)
     const key = `${entry.country} ${entry.bankCode}`
-    if (entries.has(key)) throw new BicFileProblem(index + 1, `the bank code ${key} is there twice`)
+    if (entries.has(key)) throw new BicFileError(index + 1, `the bank code ${key} is there twice`)
     entries.set(key, entry)
   }
-  if (entries.size === 0) throw new BicFileProblem(1, 'the file has no entry')
+  if (entries.size === 0) throw new BicFileError(1, 'the file has no entry')
   return [...entries.values()]
 }
 
 function parseEntry(cells: readonly string[], line: number): BicEntry {
-  const refuse = (message: string) => new BicFileProblem(line, message)
+  const refuse = (message: string) => new BicFileError(line, message)
   if (cells.length !== header.length) throw refuse(`has ${cells.length} cells instead of ${header.length}`)
   const [country = '', bankCode = '', bic = '', name = ''] = cells
   const lengths = bankCodeLengths(country)
@@ -70,7 +70,7 @@ function parseCells(line: string, number: number): readonly string[] {
   const cell = /\s*(?:"((?:[^"]|"")*)"|([^",]*))\s*(,|$)/y
   for (let ended = false; !ended;) {
     const match = cell.exec(line)
-    if (match === null) throw new BicFileProblem(number, 'is not CSV: a quote is open, or inside a cell')
+    if (match === null) throw new BicFileError(number, 'is not CSV: a quote is open, or inside a cell')
     cells.push((match[1]?.replaceAll('""', '"') ?? match[2] ?? '').trim())
     ended = match[3] !== ','
   }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { refuseFields } from '../../kernel/api/index.ts'
 import { type Clock, nilId } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
-import { listBankCodes, bicContradiction, type BicEntry, readBicFile } from './bic-file.ts'
+import { listBankCodes, bicContradiction, type BicEntry, parseBicFile } from './bic-file.ts'
 import * as store from './store-bics.ts'
 
 export type LoadedDirectory = store.DirectoryRow & {
@@ -31,7 +31,7 @@ const rowsPerPage = 1000
 export function createBicDirectory({ db, clock }: { readonly db: Database; readonly clock: Clock }): BicDirectory {
   return {
     load: async (text, staff, recorded) => {
-      const entries = readBicFile(text)
+      const entries = parseBicFile(text)
       const hash = createHash('sha256').update(text).digest('hex')
       return db.transaction(async (tx) => {
         const loaded = await load(tx, entries, { hash, loadedBy: staff, loadedAt: clock.now() })
@@ -123,7 +123,7 @@ export async function checkBic(
   now: Date,
 ): Promise<CheckedBic> {
   if (iban === null) return { bic, bicCompletedAt: null }
-  return judgeBic({ iban, bic }, await readKnownBics(tx, [iban]), now)
+  return resolveBic({ iban, bic }, await readKnownBics(tx, [iban]), now)
 }
 
 /** Reads the directory's BIC of each IBAN, in two statements. Without a directory every BIC is unknown. */
@@ -132,7 +132,7 @@ export async function readKnownBics(tx: Tx, ibans: readonly string[]): Promise<(
 }
 
 /** Refuses (400) a BIC that contradicts the IBAN or the directory, and completes an absent one. */
-export function judgeBic(
+export function resolveBic(
   { iban, bic }: { readonly iban: string | null; readonly bic: string | null },
   bicOf: (iban: string) => string | undefined,
   now: Date,

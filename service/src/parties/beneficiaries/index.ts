@@ -10,11 +10,11 @@
  * For payouts: `payeesByIds` joins the caller's transaction. It treats removed beneficiaries and those of other partners as
  * unknown.
  */
-export { BicFileProblem } from './bic-file.ts'
-export { ModulusFileProblem } from './modulus-file.ts'
+export { BicFileError } from './bic-file.ts'
+export { ModulusFileError } from './modulus-file.ts'
 export { beneficiaryJobs, createRenewals } from './jobs.ts'
 export { beneficiariesRoutes, toBeneficiary, toVerification } from './routes.ts'
-export { type BeneficiaryCreate, isAddress } from './rules.ts'
+export { type BeneficiaryCreate, isValidAddress } from './rules.ts'
 export { type Beneficiaries, type Beneficiary, createBeneficiaries, type Payee, type PayeeCheck } from './service.ts'
-export { type HeldPayee, withSameAccounts, keptVerifications } from './store.ts'
+export { type StoredPayee, withSameAccounts, keptVerifications } from './store.ts'
 export type { VerificationRow } from './verifications.ts'

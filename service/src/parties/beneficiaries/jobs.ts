@@ -1,12 +1,12 @@
 /** The jobs of beneficiaries: renewal of verifications, and indexing of names that are not in the index. */
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
-import { after, type Clock, dayMs, type Log, minuteMs, newId, nilId, writeAmount } from '../../kernel/index.ts'
+import { after, type Clock, dayMs, type Log, minuteMs, newId, nilId, toJsonAmount } from '../../kernel/index.ts'
 import type { Beneficiaries } from './service.ts'
 import * as verifications from './store-verifications.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Verification } from '../payee-check/index.ts'
-import { askAbout, isUnanswered, isWorse, noteAnswer, retryDelayAfter } from './verifications.ts'
+import { requestVerification, isUnanswered, isWorse, recordAnswer, retryDelayAfter } from './verifications.ts'
 import * as beneficiaries from './store.ts'
 
 export const beneficiaryJobs = (
@@ -108,7 +108,7 @@ async function renew(deps: RenewalsDeps, claim: verifications.ClaimedRenewal): P
     await verifications.removeRenewal(db, claim)
     return
   }
-  const row = await askAbout(deps, renewer, { name: payee.name, iban: payee.iban })
+  const row = await requestVerification(deps, renewer, { name: payee.name, iban: payee.iban })
   const delayMs = isUnanswered(row) ? retryDelayAfter(claim.attempts + 1) : undefined
   if (delayMs !== undefined) {
     await verifications.postponeRenewal(db, claim, after(clock.now(), delayMs))
@@ -120,7 +120,7 @@ async function renew(deps: RenewalsDeps, claim: verifications.ClaimedRenewal): P
     // Lock order: the beneficiary, then its renewal, like a change of the name.
     await beneficiaries.lockName(tx, partnerId, beneficiaryId)
     if ((await verifications.endRenewal(tx, claim, { result, answeredAt })) === 0) return
-    await noteAnswer(tx, partnerId, [beneficiaryId], row.result)
+    await recordAnswer(tx, partnerId, [beneficiaryId], row.result)
     await verifications.insertVerification(tx, partnerId, row)
     if (isWorse(row.result, claim.result)) appendWorsened(deps, tx, claim, payee, row)
   })
@@ -134,7 +134,7 @@ function appendWorsened(
   row: verifications.VerificationRow,
 ): void {
   eventOutbox.append(tx, partnerId, 'beneficiary.verification.worsened', row.answeredAt, {
-    amount: writeAmount(0n, currency),
+    amount: toJsonAmount(0n, currency),
     currency,
     customFields: null,
     idempotencyKey: null,

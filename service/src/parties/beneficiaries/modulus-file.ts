@@ -16,7 +16,7 @@ export type WeightRange = WeightRow & { readonly line: number; readonly first: s
 export type SubstituteRow = { readonly original: string; readonly substitute: string }
 
 /** An error in a file. Lines count from 1. */
-export class ModulusFileProblem extends Error {
+export class ModulusFileError extends Error {
   readonly line: number
   constructor(line: number, message: string) {
     super(message)
@@ -38,7 +38,7 @@ const splitLines = (text: string): readonly (readonly [line: number, cells: read
 /** Reads the whole file or nothing. Throws ModulusFileProblem at the first wrong line. */
 export function readWeights(text: string): readonly WeightRange[] {
   const rows = splitLines(text).map(([line, cells]): WeightRange => {
-    const refuse = (message: string) => new ModulusFileProblem(line, message)
+    const refuse = (message: string) => new ModulusFileError(line, message)
     const [first = '', last = '', name = '', ...numbers] = cells
     if (!sortCode.test(first) || !sortCode.test(last) || first > last)
       throw refuse('needs two sort codes, the lower first')
@@ -51,7 +51,7 @@ export function readWeights(text: string): readonly WeightRange[] {
       throw refuse(`the exceptions are 1 to ${exceptionMax}; ${exception} needs a newer version of this service`)
     return { line, first, last, method, weights: numbers.slice(0, 14).map(Number), exception }
   })
-  if (rows.length === 0) throw new ModulusFileProblem(1, 'the file has no weights')
+  if (rows.length === 0) throw new ModulusFileError(1, 'the file has no weights')
   return rows
 }
 
@@ -60,8 +60,8 @@ export function readSubstitutes(text: string): readonly SubstituteRow[] {
   const rows = new Map<string, SubstituteRow>()
   for (const [line, [original = '', substitute = '', ...more]] of splitLines(text)) {
     if (!sortCode.test(original) || !sortCode.test(substitute) || more.length > 0)
-      throw new ModulusFileProblem(line, 'needs two sort codes')
-    if (rows.has(original)) throw new ModulusFileProblem(line, `the sort code ${original} is there twice`)
+      throw new ModulusFileError(line, 'needs two sort codes')
+    if (rows.has(original)) throw new ModulusFileError(line, `the sort code ${original} is there twice`)
     rows.set(original, { original, substitute })
   }
   return [...rows.values()]

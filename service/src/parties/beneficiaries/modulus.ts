@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { refuseField } from '../../kernel/api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { readDomestic } from '../../rails/index.ts'
+import { parseDomesticAccount } from '../../rails/index.ts'
 import { readSubstitutes, readWeights, type SubstituteRow, type WeightRow } from './modulus-file.ts'
 import * as store from './store-bics.ts'
 import type { VerificationsDeps } from './verifications.ts'
@@ -51,13 +51,13 @@ export const createModulusTables = ({ db, clock }: Pick<VerificationsDeps, 'db' 
 
 /** Refuses (400, /accountNumber) a British account number that cannot belong to its sort code. */
 export async function refuseWrongModulus(tx: Tx, domesticAccount: string | null): Promise<void> {
-  if (domesticAccount !== null) (await readModulus(tx, [domesticAccount]))(domesticAccount)
+  if (domesticAccount !== null) (await loadModulusCheck(tx, [domesticAccount]))(domesticAccount)
 }
 
 /** Reads the rules for domestic accounts in two statements. Returns a function that refuses a wrong account (400, /accountNumber). */
-export async function readModulus(tx: Tx, accounts: readonly string[]): Promise<(account: string) => void> {
+export async function loadModulusCheck(tx: Tx, accounts: readonly string[]): Promise<(account: string) => void> {
   const british = accounts.flatMap((text) => {
-    const account = readDomestic(text)
+    const account = parseDomesticAccount(text)
     return account?.system === 'GBDSC' ? [[text, account] as const] : []
   })
   if (british.length === 0) return () => undefined
@@ -68,7 +68,7 @@ export async function readModulus(tx: Tx, accounts: readonly string[]): Promise<
   const wrong = new Set(
     british.flatMap(([text, account]) => {
       const own = substitutes.filter(({ original }) => original === account.sortCode)
-      return modulusOf(account, rows.get(account.sortCode) ?? [], own) === 'invalid' ? [text] : []
+      return checkModulus(account, rows.get(account.sortCode) ?? [], own) === 'invalid' ? [text] : []
     }),
   )
   return (account) => {
@@ -99,7 +99,7 @@ const exception8SortCode = '090126'
 const lastDigitsOf14: ReadonlySet<number> = new Set([0, 1, 9])
 
 /** `rows`: those of the sort code, in the order of the table. Account numbers have eight digits. */
-export function modulusOf(
+export function checkModulus(
   { sortCode, accountNumber }: { readonly sortCode: string; readonly accountNumber: string },
   rows: readonly WeightRow[],
   substitutes: readonly SubstituteRow[],

@@ -2,13 +2,13 @@
 import { beneficiaries as wire } from '@partner-payments/wire'
 import { type Handlers, writePage, createRecordWriter } from '../../kernel/api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
-import { readDomestic, type Requirement } from '../../rails/index.ts'
+import { parseDomesticAccount, type Requirement } from '../../rails/index.ts'
 import type { Beneficiaries, Beneficiary } from './service.ts'
 import type { VerificationRow } from './verifications.ts'
 
 const writeBeneficiary = createRecordWriter(wire.Beneficiary)
 export const toBeneficiary = ({ domesticAccount, ...row }: Beneficiary) =>
-  writeBeneficiary({ ...row, ...(domesticAccount === null ? {} : readDomestic(domesticAccount)) })
+  writeBeneficiary({ ...row, ...(domesticAccount === null ? {} : parseDomesticAccount(domesticAccount)) })
 
 const toRequirement = ({ party, field, rule, rail, from, until, source }: Requirement) => ({
   party,

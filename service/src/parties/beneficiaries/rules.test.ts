@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readFileSync } from 'node:fs'
 import { Refusal } from '../../kernel/api/index.ts'
-import { type BeneficiaryCreate, readDestination, refuseAddress, refuseUpdate } from './rules.ts'
-import { listBankCodes, bicContradiction, BicFileProblem, readBicFile } from './bic-file.ts'
-import { ModulusFileProblem, readSubstitutes, readWeights, type WeightRow } from './modulus-file.ts'
-import { modulusOf } from './modulus.ts'
+import { type BeneficiaryCreate, readDestination, requirePayableAddress, requireValidUpdate } from './rules.ts'
+import { listBankCodes, bicContradiction, BicFileError, parseBicFile } from './bic-file.ts'
+import { ModulusFileError, readSubstitutes, readWeights, type WeightRow } from './modulus-file.ts'
+import { checkModulus } from './modulus.ts'
 
 const name = 'Ada Lovelace'
 const iban = 'DE89370400440532013000'
@@ -99,8 +99,8 @@ test('400 when the capitals of an address contradict its checksum, and 422 when 
     assert.equal(readDestination({ name, currency: 'USDC', walletAddress: address }).walletAddress, address)
   const destination = readDestination({ name, currency: 'USDC', walletAddress })
   for (const code of ['wallet_address_not_payable', 'recipient_blocked'] as const)
-    assert.throws(() => refuseAddress(destination, () => code), { code })
-  refuseAddress(destination, () => undefined)
+    assert.throws(() => requirePayableAddress(destination, () => code), { code })
+  requirePayableAddress(destination, () => undefined)
 })
 
 test('400 with a list of all wrong fields', () => {
@@ -123,9 +123,9 @@ test('400 with a list of all wrong fields', () => {
 
 test('400 when an update has neither alias nor name', () => {
   const id = '00000000-0000-7000-8000-000000000000'
-  assert.throws(() => refuseUpdate({ id }), Refusal)
-  refuseUpdate({ id, alias: 'Ada' })
-  refuseUpdate({ id, name })
+  assert.throws(() => requireValidUpdate({ id }), Refusal)
+  requireValidUpdate({ id, alias: 'Ada' })
+  requireValidUpdate({ id, name })
 })
 
 const contradicts = (iban: string, bic: string, known?: string) => bicContradiction(iban, bic, known)?.message
@@ -182,10 +182,10 @@ const header = 'country,bank code,BIC,name'
 
 test('the example file is read with quotes, a byte order mark and Windows line ends', () => {
   const text = readFileSync(new URL('../../../../examples/bic-directory/banks.csv', import.meta.url), 'utf8')
-  const entries = readBicFile(text)
+  const entries = parseBicFile(text)
   assert.equal(entries.length, 5)
-  assert.deepEqual(readBicFile(`\uFEFF${text.replaceAll('\n', '\r\n')}`), entries)
-  assert.deepEqual(readBicFile(`${header}\nDE, 37040044 ,COBADEFF,"A ""small"", old bank"`), [
+  assert.deepEqual(parseBicFile(`\uFEFF${text.replaceAll('\n', '\r\n')}`), entries)
+  assert.deepEqual(parseBicFile(`${header}\nDE, 37040044 ,COBADEFF,"A ""small"", old bank"`), [
     { country: 'DE', bankCode: '37040044', bic: 'COBADEFF', name: 'A "small", old bank' },
   ])
 })
@@ -210,8 +210,8 @@ test('the error names the first wrong line of a file', () => {
   ]
   for (const [text, line, says] of cases)
     assert.throws(
-      () => readBicFile(text),
-      (error) => error instanceof BicFileProblem && error.line === line && says.test(error.message),
+      () => parseBicFile(text),
+      (error) => error instanceof BicFileError && error.line === line && says.test(error.message),
       text,
     )
 })
@@ -231,7 +231,7 @@ const row = (
   exception,
 })
 const verdict = (sortCode: string, accountNumber: string, ...rows: readonly WeightRow[]) =>
-  modulusOf({ sortCode, accountNumber }, rows, [{ original: '938600', substitute: '938617' }])
+  checkModulus({ sortCode, accountNumber }, rows, [{ original: '938600', substitute: '938617' }])
 /** Digits of accounts are named `a` to `h`. */
 const isValid = (accountNumber: string, ...rows: readonly WeightRow[]) =>
   verdict('111111', accountNumber, ...rows) === 'valid'
@@ -372,9 +372,9 @@ test('published files are read completely or not at all', () => {
   ] as const)
     assert.throws(
       () => readWeights(text),
-      (error) => error instanceof ModulusFileProblem && error.line === at,
+      (error) => error instanceof ModulusFileError && error.line === at,
       text,
     )
   for (const text of ['938173', '938173 938017 1', '938173 938017\n938173 938018'])
-    assert.throws(() => readSubstitutes(text), ModulusFileProblem)
+    assert.throws(() => readSubstitutes(text), ModulusFileError)
 })

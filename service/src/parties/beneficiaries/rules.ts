@@ -1,15 +1,15 @@
 /** The rules of beneficiaries: which account or wallet a currency needs. */
 import type { AccountType, BodyOf, FieldError, PayeeAddress } from '@partner-payments/wire'
 import countries from 'i18n-iso-countries/index.js'
-import { readCurrency, refuseField, refuseFields } from '../../kernel/api/index.ts'
+import { parseCurrency, refuseField, refuseFields } from '../../kernel/api/index.ts'
 import { type Currency, isFiat } from '../../kernel/index.ts'
 import { countriesOfAccount, type CountryRules } from '../../screening/index.ts'
 import {
   addressProblem,
   type DomesticAccount,
   domesticCountry,
-  formatDomestic,
-  ibanMistake,
+  formatDomesticAccount,
+  describeIbanProblem,
   isBic,
   isIban,
   readAmericanNumber,
@@ -49,13 +49,13 @@ export function readIban(text: string, pointer: string): string {
 }
 
 function ibanErrors(iban: string, pointer: string): readonly FieldError[] {
-  const message = ibanMistake(iban)
+  const message = describeIbanProblem(iban)
   return message === undefined ? [] : [{ pointer, code: 'invalid_format', message }]
 }
 
 /** Reads the destination. Refuses (400) an unknown currency, and then all wrong fields in one response. */
 export function readDestination(input: BeneficiaryCreate): Destination {
-  const currency = readCurrency(input.currency)
+  const currency = parseCurrency(input.currency)
   const iban = input.iban === undefined ? null : toElectronic(input.iban)
   const bic = input.bic === undefined ? null : toElectronic(input.bic)
   const walletAddress = input.walletAddress ?? null
@@ -70,7 +70,7 @@ export function readDestination(input: BeneficiaryCreate): Destination {
   const vasp = input.vasp ?? null
   const home = domestic.account && domesticCountry(domestic.account)
   const country = input.country ?? home ?? iban?.slice(0, 2) ?? null
-  const domesticAccount = domestic.account === undefined ? null : formatDomestic(domestic.account)
+  const domesticAccount = domestic.account === undefined ? null : formatDomesticAccount(domestic.account)
   const accountType = input.accountType ?? null
   const address = input.address ?? null
   return { currency, iban, domesticAccount, accountType, bic, walletAddress, vasp, country, address }
@@ -211,17 +211,17 @@ function addressErrors(address: PayeeAddress | undefined): readonly FieldError[]
 }
 
 /** Reports whether a beneficiary may have the address. */
-export const isAddress = (address: PayeeAddress): boolean => addressErrors(address).length === 0
+export const isValidAddress = (address: PayeeAddress): boolean => addressErrors(address).length === 0
 
 /** Refuses (400) an update without fields or with a wrong address. */
-export function refuseUpdate({ alias, name, address }: BeneficiaryUpdate): void {
+export function requireValidUpdate({ alias, name, address }: BeneficiaryUpdate): void {
   if (alias === undefined && name === undefined && address === undefined)
     throw refuseField({ pointer: '', code: 'required', message: 'needs at least one of alias, name and address' })
   refuseFields(addressErrors(address))
 }
 
 /** Refuses (422) a country of the account, its bank or the payee to which the operator does not accept payouts. */
-export function refuseCountry(
+export function requireAcceptedCountry(
   { iban, bic, country, address }: Destination,
   given: BeneficiaryCreate,
   rules: CountryRules,
@@ -243,7 +243,7 @@ export function refuseCountry(
 export type RefusedAddress = (address: string) => 'wallet_address_not_payable' | 'recipient_blocked' | undefined
 
 /** Refuses (422) an address to which tokens are not sent. */
-export function refuseAddress({ walletAddress }: Destination, refusedAddress: RefusedAddress): void {
+export function requirePayableAddress({ walletAddress }: Destination, refusedAddress: RefusedAddress): void {
   const code = walletAddress === null ? undefined : refusedAddress(walletAddress)
   if (code !== undefined)
     throw refuseField({ pointer: '/walletAddress', code: 'invalid_value', message: refusedTexts[code] }, code)

@@ -5,7 +5,7 @@ import { rawNumber } from '@partner-payments/wire'
 import { Refusal } from '../../kernel/api/index.ts'
 import { newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
-import { beneficiariesRoutes, BicFileProblem } from './index.ts'
+import { beneficiariesRoutes, BicFileError } from './index.ts'
 import { addPartner, createTestService, ip, pay, type TestPartner } from '../../../../test/support/composition.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
 import type { Instruction } from '../../rails/index.ts'
@@ -273,7 +273,7 @@ suite('BICs', async () => {
     await load(commerzbank)
     await assert.rejects(
       load(natWest, 'DE,1,COBADEFF,Bank\n'),
-      (error) => error instanceof BicFileProblem && error.line === 3,
+      (error) => error instanceof BicFileError && error.line === 3,
     )
     assert.equal((await service.beneficiaries.bicDirectory.current(service.db))?.version, 1)
   })

@@ -1,11 +1,11 @@
 /** The operations of beneficiaries. */
 import type { QueryOf } from '@partner-payments/wire'
-import { notFound, type Page, readCurrency, Refusal, catchRefusal } from '../../kernel/api/index.ts'
+import { notFound, type Page, parseCurrency, Refusal, catchRefusal } from '../../kernel/api/index.ts'
 import { type Currency, newId, partnerKey, present, isUuid, type RowKey } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import {
   isInForce,
-  lackingOf,
+  listMissingRequirements,
   chooseRail,
   type RequiredPayee,
   type Requirement,
@@ -13,16 +13,16 @@ import {
 } from '../../rails/index.ts'
 import { countriesOfAccount, type Screening, type SecondData, type Subject } from '../../screening/index.ts'
 import { type Customers, namePrefixes, readNamePrefix, searchedPrefix } from '../customers/index.ts'
-import { type BicDirectory, checkBic, createBicDirectory, judgeBic, readKnownBics } from './bics.ts'
-import { createModulusTables, type ModulusTables, refuseWrongModulus, readModulus } from './modulus.ts'
+import { type BicDirectory, checkBic, createBicDirectory, resolveBic, readKnownBics } from './bics.ts'
+import { createModulusTables, type ModulusTables, refuseWrongModulus, loadModulusCheck } from './modulus.ts'
 import {
   type BeneficiaryCreate,
   type BeneficiaryUpdate,
   readDestination,
-  refuseAddress,
-  refuseCountry,
+  requirePayableAddress,
+  requireAcceptedCountry,
   type RefusedAddress,
-  refuseUpdate,
+  requireValidUpdate,
 } from './rules.ts'
 import * as store from './store.ts'
 import {
@@ -90,7 +90,7 @@ export type Beneficiaries = Verifications &
      */
     readonly payeesByIds: (tx: Tx, keys: readonly RowKey[]) => Promise<ReadonlyMap<string, Payee>>
     /** Records a bank's result for a name and an account, if the beneficiary still has both. */
-    readonly recordCheck: typeof store.noteCheck
+    readonly recordCheck: typeof store.recordCheckResult
     /**
      * Deletes the beneficiaries of an erased customer and returns their ids. Payouts keep their own copy of the payee.
      */
@@ -124,7 +124,7 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
   return {
     create: async (partnerId, input, outerTx) => {
       const destination = readDestination(input)
-      refuseAddress(destination, refusedAddress)
+      requirePayableAddress(destination, refusedAddress)
       const { customerId, name, alias = null } = input
       return inTransaction(db, outerTx, async (tx) => {
         const customer =
@@ -135,7 +135,7 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
         const { bic, bicCompletedAt } = await checkBic(tx, destination, now)
         const named = { id: newId(), customerId: owner, alias, name, createdAt: now, updatedAt: now }
         const row: Beneficiary = { ...destination, ...named, bic }
-        refuseCountry(row, input, await screening.countries.recent(tx))
+        requireAcceptedCountry(row, input, await screening.countries.recent(tx))
         await store.insert(tx, partnerId, { ...row, bicCompletedAt })
         await indexNames(tx, partnerId, [{ id: row.id, name, isIndexed: false }])
         await adoptAnswer(tx, partnerId, row)
@@ -146,7 +146,7 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
     ...createLists(deps),
     missingFields: (beneficiary, day = todayOf(deps)) => missingFields(beneficiary, day),
     requirements: ({ country, currency: given, on = todayOf(deps) }) => {
-      const currency = readCurrency(given)
+      const currency = parseCurrency(given)
       return listRequirements({ currency, country, rail: chooseRail(currency, { account: country, bic: null }) }, on)
     },
     indexNamesStep: createNameIndexing(deps),
@@ -166,7 +166,7 @@ export function createBeneficiaries(deps: BeneficiariesDeps): Beneficiaries {
     ofCustomer: store.ofCustomer,
     eraseOf: store.eraseOf,
     byAlias: store.byAlias,
-    recordCheck: store.noteCheck,
+    recordCheck: store.recordCheckResult,
     findHolders: store.holdersOf,
     byAccounts: (partnerId, customerId, accounts) => store.byAccounts(db, partnerId, customerId, accounts),
     subjectOf: async (tx, partnerId, id) => {
@@ -228,7 +228,7 @@ function missingFields({ iban, domesticAccount, walletAddress, country, ...payee
 }
 
 function missingRequirements(payee: RequiredPayee, day: string): readonly string[] {
-  const fields = lackingOf(payee, day)
+  const fields = listMissingRequirements(payee, day)
     .filter((one) => isInForce(one, day))
     .map(({ field }) => (payee.address === null ? field.replace(/^address\..*/, 'address') : field))
   return [...new Set(fields)]
@@ -284,7 +284,7 @@ const screenedNames = ({ name, vasp }: Pick<Beneficiary, 'name' | 'vasp'>) => [
 /** Creates the operation that updates a beneficiary. It locks the row, so that the name and its verification change together. */
 function createUpdate({ db, clock, screening }: BeneficiariesDeps): Beneficiaries['update'] {
   return async (partnerId, input) => {
-    refuseUpdate(input)
+    requireValidUpdate(input)
     const { id, alias = null, name = null, address = null } = input
     return db.transaction(async (tx) => {
       const before = await store.lockName(tx, partnerId, id)
@@ -356,9 +356,9 @@ export type BulkBeneficiaries = {
   /** Finds payees of the partner and its customers by their accounts, oldest first. */
   readonly atAccounts: (partnerId: string, accounts: readonly string[]) => Promise<readonly store.Beneficiary[]>
   /** Reads payees by id, including removed ones, because earlier bulks refer to them. */
-  readonly withIds: (partnerId: string, ids: readonly string[]) => Promise<readonly store.HeldPayee[]>
+  readonly withIds: (partnerId: string, ids: readonly string[]) => Promise<readonly store.StoredPayee[]>
   /** Finds payees of the partner and its customers with an account, including removed ones, newest first. */
-  readonly withAccount: (partnerId: string, account: string, rowsMax: number) => Promise<readonly store.HeldPayee[]>
+  readonly withAccount: (partnerId: string, account: string, rowsMax: number) => Promise<readonly store.StoredPayee[]>
 }
 
 function createManyBeneficiaries({ db, clock, refusedAddress, screening }: BeneficiariesDeps): BulkBeneficiaries {
@@ -371,7 +371,7 @@ function createManyBeneficiaries({ db, clock, refusedAddress, screening }: Benef
       const read = inputs.map((input) =>
         catchRefusal(() => {
           const destination = readDestination(input)
-          refuseAddress(destination, refusedAddress)
+          requirePayableAddress(destination, refusedAddress)
           return { input, destination }
         }),
       )
@@ -381,7 +381,7 @@ function createManyBeneficiaries({ db, clock, refusedAddress, screening }: Benef
           db,
           destinations.flatMap(({ iban }) => iban ?? []),
         ),
-        readModulus(
+        loadModulusCheck(
           db,
           destinations.flatMap(({ domesticAccount }) => domesticAccount ?? []),
         ),
@@ -394,10 +394,10 @@ function createManyBeneficiaries({ db, clock, refusedAddress, screening }: Benef
           : catchRefusal(() => {
               const { input, destination } = each
               if (destination.domesticAccount !== null) refuseModulus(destination.domesticAccount)
-              const { bic } = judgeBic(destination, bicOf, now)
+              const { bic } = resolveBic(destination, bicOf, now)
               const named = { id: newId(), customerId: null, alias: input.alias ?? null, name: input.name }
               const row = { ...destination, ...named, bic, createdAt: now, updatedAt: now }
-              refuseCountry(row, input, countries)
+              requireAcceptedCountry(row, input, countries)
               return row
             }),
       )
@@ -405,7 +405,7 @@ function createManyBeneficiaries({ db, clock, refusedAddress, screening }: Benef
     answersAbout: (partnerId, payees) =>
       payees.length === 0 ? Promise.resolve([]) : answersAbout(db, partnerId, payees),
     atAccounts: (partnerId, accounts) =>
-      accounts.length === 0 ? Promise.resolve([]) : store.atAccounts(db, partnerId, accounts),
+      accounts.length === 0 ? Promise.resolve([]) : store.byAccountsOfAnyHolder(db, partnerId, accounts),
     withIds: (partnerId, ids) => (ids.length === 0 ? Promise.resolve([]) : store.withIds(db, partnerId, ids)),
     withAccount: (partnerId, account, rowsMax) => store.withAccount(db, partnerId, account, rowsMax),
   }

@@ -137,10 +137,14 @@ export function byTexts(
 const byTextsMax = 10_000
 
 /** Finds beneficiaries of the partner and its customers by their accounts, using the index of accounts. Oldest first. */
-export function atAccounts(tx: Tx, partnerId: string, accounts: readonly string[]): Promise<readonly Beneficiary[]> {
+export function byAccountsOfAnyHolder(
+  tx: Tx,
+  partnerId: string,
+  accounts: readonly string[],
+): Promise<readonly Beneficiary[]> {
   const folded = accounts.map((account) => (account.startsWith('0x') ? account.toLowerCase() : account))
   return openedRows(
-    tx.rows(sql`/* beneficiaries.atAccounts */
+    tx.rows(sql`/* beneficiaries.byAccountsOfAnyHolder */
     select ${columns} from beneficiaries.beneficiaries
     where partner_id = ${partnerId} and removed_at is null
       and coalesce(iban, domestic_account, lower(wallet_address)) = any(${folded}::text[])
@@ -149,11 +153,11 @@ export function atAccounts(tx: Tx, partnerId: string, accounts: readonly string[
 }
 
 /** A beneficiary that may have been removed. `unchangedSince`: when it got its current name. */
-export type HeldPayee = HeldBeneficiary & Pick<Payee, 'unchangedSince'>
+export type StoredPayee = StoredBeneficiary & Pick<Payee, 'unchangedSince'>
 const heldColumns = sql`${columns}, removed_at, greatest(created_at, named_at) as unchanged_since`
 
 /** Reads beneficiaries by id, including removed ones. */
-export function withIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly HeldPayee[]> {
+export function withIds(tx: Tx, partnerId: string, ids: readonly string[]): Promise<readonly StoredPayee[]> {
   return openedRows(
     tx.rows(sql`/* beneficiaries.withIds */
     select ${heldColumns} from beneficiaries.beneficiaries where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`),
@@ -166,7 +170,7 @@ export function withAccount(
   partnerId: string,
   account: string,
   rowsMax: number,
-): Promise<readonly HeldPayee[]> {
+): Promise<readonly StoredPayee[]> {
   return openedRows(
     tx.rows(sql`/* beneficiaries.withAccount */
     select ${heldColumns} from beneficiaries.beneficiaries
@@ -250,7 +254,7 @@ export function listOfCorridors(
   )
 }
 
-export type HeldBeneficiary = Beneficiary & { readonly removedAt: Date | null }
+export type StoredBeneficiary = Beneficiary & { readonly removedAt: Date | null }
 
 /** Pages through a customer's beneficiaries in order, including removed ones. */
 export function ofCustomer(
@@ -259,7 +263,7 @@ export function ofCustomer(
   customerId: string,
   afterId: string,
   rowsMax: number,
-): Promise<readonly HeldBeneficiary[]> {
+): Promise<readonly StoredBeneficiary[]> {
   return openedRows(
     tx.rows(sql`/* beneficiaries.ofCustomer */
     select ${columns}, removed_at from beneficiaries.beneficiaries
@@ -292,20 +296,25 @@ export async function lockPayees(
 }
 
 /** Records a result for beneficiaries that the caller has locked. */
-export async function putCheck(tx: Tx, partnerId: string, ids: readonly string[], check: PayeeCheck): Promise<void> {
-  await tx.run(sql`/* beneficiaries.putCheck */
+export async function setCheckResults(
+  tx: Tx,
+  partnerId: string,
+  ids: readonly string[],
+  check: PayeeCheck,
+): Promise<void> {
+  await tx.run(sql`/* beneficiaries.setCheckResults */
     update beneficiaries.beneficiaries set payee_check = ${check}
     where partner_id = ${partnerId} and id = any(${ids}::uuid[]) and payee_check is distinct from ${check}`)
 }
 
 /** Records a result for a beneficiary, if it still has the name and the account. */
-export async function noteCheck(
+export async function recordCheckResult(
   tx: Tx,
   partnerId: string,
   { id, name, account }: { readonly id: string; readonly name: string; readonly account: string },
   check: PayeeCheck,
 ): Promise<void> {
-  await tx.run(sql`/* beneficiaries.noteCheck */
+  await tx.run(sql`/* beneficiaries.recordCheckResult */
     update beneficiaries.beneficiaries set payee_check = ${check}
     where partner_id = ${partnerId} and id = ${id} and name = ${name} and coalesce(iban, domestic_account) = ${account}
       and payee_check is distinct from ${check}`)

@@ -40,7 +40,7 @@ export function createVerifications({ db, clock, cursors, verification }: Verifi
   return {
     verify: async (caller, { name, iban: given }) => {
       const iban = readIban(given, '/iban')
-      const row = await askAbout({ clock, verification }, caller, { name, iban })
+      const row = await requestVerification({ clock, verification }, caller, { name, iban })
       await db.transaction((tx) => storeAnswer(tx, caller.partnerId, row))
       return row
     },
@@ -64,7 +64,7 @@ export function createVerifications({ db, clock, cursors, verification }: Verifi
 }
 
 /** Sends the request outside of any transaction, because a scheme may need its whole time limit. */
-export async function askAbout(
+export async function requestVerification(
   { clock, verification }: Pick<VerificationsDeps, 'clock' | 'verification'>,
   caller: Pick<Caller, 'serviceAccountId' | 'name'>,
   payee: { readonly name: string; readonly iban: string },
@@ -92,13 +92,13 @@ const checks = { Match: 'match', CloseMatch: 'close_match', NoMatch: 'no_match' 
 /**
  * Records an answer for beneficiaries that the caller has locked. `NotPossible` does not replace their earlier result.
  */
-export async function noteAnswer(
+export async function recordAnswer(
   tx: Tx,
   partnerId: string,
   ids: readonly string[],
   result: VerificationRow['result'],
 ): Promise<void> {
-  if (result !== 'NotPossible') await beneficiaries.putCheck(tx, partnerId, ids, checks[result])
+  if (result !== 'NotPossible') await beneficiaries.setCheckResults(tx, partnerId, ids, checks[result])
 }
 
 /** Stores an answer, which becomes the newest one of each beneficiary with the name and the account. */
@@ -108,7 +108,7 @@ async function storeAnswer(tx: Tx, partnerId: string, row: VerificationRow): Pro
   const ids = await beneficiaries.lockPayees(tx, partnerId, row)
   if (ids.length === 0) return
   await store.storeAnswers(tx, partnerId, ids, row)
-  await noteAnswer(tx, partnerId, ids, row.result)
+  await recordAnswer(tx, partnerId, ids, row.result)
 }
 
 type NamedAccount = { readonly id: string; readonly name: string; readonly iban: string | null }
@@ -126,7 +126,7 @@ async function adopt(
 /** Adopts the answer about a name and an account that were verified before the beneficiary existed. */
 export async function adoptAnswer(tx: Tx, partnerId: string, named: NamedAccount): Promise<void> {
   const row = await adopt(tx, partnerId, named)
-  if (row !== undefined) await noteAnswer(tx, partnerId, [named.id], row.result)
+  if (row !== undefined) await recordAnswer(tx, partnerId, [named.id], row.result)
 }
 
 /** Requests a renewal if there is an answer about the earlier name. The caller has locked the beneficiary. */

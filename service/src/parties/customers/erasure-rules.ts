@@ -80,7 +80,7 @@ export type ErasureCheck = {
  * Refuses: customer_not_erasable. The text does not reveal the cause of a hold (names not compared yet, a hit, a frozen
  * customer), because warning a listed person is an offence.
  */
-export function refuseErasure({ pending, balances, holds }: ErasureCheck, nothingOwed: boolean): void {
+export function requireErasable({ pending, balances, holds }: ErasureCheck, nothingOwed: boolean): void {
   const credit = nothingOwed ? [] : balances.filter(({ posted, reserved }) => posted > reserved)
   const reasons = [
     ...(pending.length === 0 ? [] : [`Payments are under way: ${pending.join(', ')}.`]),

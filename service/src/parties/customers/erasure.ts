@@ -10,8 +10,8 @@ import type { Idempotency, CreatedResource } from '../../idempotency/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Hold } from '../../screening/index.ts'
-import { type ErasurePhase, refuseErasure, retainedChanges, retainedKyc, retainedUntil } from './erasure-rules.ts'
-import { changeContext, createKycSealer, refKind } from './sealed.ts'
+import { type ErasurePhase, requireErasable, retainedChanges, retainedKyc, retainedUntil } from './erasure-rules.ts'
+import { changeContext, createKycSealer, parseCustomerRef } from './sealed.ts'
 import type { FieldChange } from './rules.ts'
 import * as changesStore from './store.ts'
 import * as store from './store-erasures.ts'
@@ -132,7 +132,7 @@ const pendingMax = 10
 function createErase({ clock, sealer, ledger, idempotency, held, retentionYears }: ErasuresDeps) {
   const kycSealer = createKycSealer(sealer)
   const refuse = async (tx: Tx, partnerId: string, id: string, nothingOwed: boolean) =>
-    refuseErasure(
+    requireErasable(
       {
         pending: await held.pendingOf(tx, partnerId, id, pendingMax),
         balances: await ledger.partySumsAt(tx, partnerId, id, undefined),
@@ -142,7 +142,7 @@ function createErase({ clock, sealer, ledger, idempotency, held, retentionYears 
     )
 
   return async (tx: Tx, partnerId: string, ref: string, nothingOwed: boolean): Promise<Erasure> => {
-    const kind = refKind(ref)
+    const kind = parseCustomerRef(ref)
     const seen = kind && (await changesStore.byRef(tx, partnerId, kind, { erased: true }))
     if (seen === undefined) throw notFound('customer')
     if (seen.email !== null) await held.forgetEmail(tx, partnerId, seen.email)
@@ -220,7 +220,7 @@ function createWork({ sealer, held, retentionYears }: ErasuresDeps) {
       const lastPaymentAt = await held.lastPaymentAt(tx, partnerId, customerId)
       const until = retainedUntil({ requestedAt: row.requestedAt, lastPaymentAt }, retentionYears, now)
       if (until !== undefined) return { ...row, retainedUntil: until, dueAt: until }
-      await store.replaceKept(tx, partnerId, customerId, kycSealer.seal(partnerId, customerId, {}))
+      await store.replaceRetainedKyc(tx, partnerId, customerId, kycSealer.seal(partnerId, customerId, {}))
       await store.deleteChanges(tx, partnerId, customerId)
       await store.deleteReview(tx, partnerId, customerId)
       await held.eraseClosed(tx, partnerId, customerId)

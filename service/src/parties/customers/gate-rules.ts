@@ -77,7 +77,7 @@ export const toGate = (allowed: readonly Capability[], balancesMax: BalancesMax,
 })
 
 /** Returns the stored state. KYC that has no state yet, or cannot be read, counts as incomplete. */
-export const judgedState = (state: VerificationState | null): VerificationState => state ?? 'Incomplete'
+export const stateOrIncomplete = (state: VerificationState | null): VerificationState => state ?? 'Incomplete'
 
 const capabilityVerbs: Readonly<Record<Capability, string>> = {
   OpenAccount: 'open an account',
@@ -90,7 +90,7 @@ const capabilityVerbs: Readonly<Record<Capability, string>> = {
  * Returns the refusal of an action that the state of the verification does not allow. `pointer`: the field that names
  * the customer.
  */
-export function notVerified(state: VerificationState, capability: Capability, pointer?: string): Refusal {
+export function verificationRefusal(state: VerificationState, capability: Capability, pointer?: string): Refusal {
   const message = `a customer whose verification is ${state} must not ${capabilityVerbs[capability]}`
   return new Refusal(
     'customer_not_verified',
@@ -168,12 +168,12 @@ function holdsAtMost(state: VerificationState, most: string, pointer: string): R
 }
 
 /** Writes the maxima as the column stores them, with minor units as text. */
-export const writeBalancesMax = (balancesMax: BalancesMax): string | null =>
+export const formatBalancesMax = (balancesMax: BalancesMax): string | null =>
   Object.keys(balancesMax).length === 0
     ? null
     : JSON.stringify(Object.fromEntries(Object.entries(balancesMax).map(([currency, max]) => [currency, String(max)])))
 
-export const readBalancesMax = (text: string | null): BalancesMax =>
+export const parseBalancesMax = (text: string | null): BalancesMax =>
   text === null
     ? {}
     : Object.fromEntries(

@@ -19,10 +19,10 @@ import {
   type GateDefault,
   toGate,
   isAllowed,
-  judgedState,
+  stateOrIncomplete,
   findLackingCapability,
-  notVerified,
-  readBalancesMax,
+  verificationRefusal,
+  parseBalancesMax,
 } from './gate-rules.ts'
 import * as store from './store.ts'
 
@@ -133,7 +133,7 @@ export const listHoldings = (
   }))
 
 /** Creates a function that adds to a customer's row the gate of its state. */
-export const createStandings =
+export const createStandingReader =
   (byDefault: GateDefault) =>
   ({
     verificationState: kept,
@@ -144,7 +144,7 @@ export const createStandings =
     balancesMax: maxima,
     totalMax,
   }: Pick<store.PayerRow, 'verificationState' | keyof Gate>) => {
-    const verificationState = judgedState(kept)
+    const verificationState = stateOrIncomplete(kept)
     const hasGate = opensAccounts !== null && receives !== null && pays !== null
     return {
       verificationState,
@@ -154,8 +154,8 @@ export const createStandings =
             receives,
             pays,
             converts: converts ?? true,
-            balancesMax: readBalancesMax(maxima),
-            totalMax: readBalancesMax(totalMax),
+            balancesMax: parseBalancesMax(maxima),
+            totalMax: parseBalancesMax(totalMax),
           }
         : defaultGate(byDefault, verificationState),
     }
@@ -171,7 +171,7 @@ export function requireCapability(
   { pointer, currency }: { readonly pointer?: string; readonly currency?: Currency },
 ): void {
   const lacking = findLackingCapability(gate, capability, currency)
-  if (lacking !== undefined) throw notVerified(verificationState, lacking, pointer)
+  if (lacking !== undefined) throw verificationRefusal(verificationState, lacking, pointer)
   if (capability === 'OpenAccount' && accountState === 'Closed')
     throw new Refusal(
       'account_blocked',

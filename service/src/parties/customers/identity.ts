@@ -55,7 +55,7 @@ const comparedFields: Readonly<Record<IdentityKind, readonly Field[]>> = {
 }
 
 /** Selects the KYC fields that a provider compares for these kinds. */
-export function subjectFor(kyc: KycFields, kinds: readonly IdentityKind[]): Readonly<Record<string, string>> {
+export function selectComparedFields(kyc: KycFields, kinds: readonly IdentityKind[]): Readonly<Record<string, string>> {
   const fields = new Set(kinds.flatMap((kind) => comparedFields[kind]))
   return Object.fromEntries(Object.entries(kyc).filter(([field]) => fields.has(field as Field)))
 }

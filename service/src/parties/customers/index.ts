@@ -23,12 +23,18 @@ export {
   toChange,
   toCustomer,
 } from './routes.ts'
-export { exceedsBalance, exceedsSum, hasMaximumBalance, findLackingCapability, notVerified } from './gate-rules.ts'
-export { type IdentityRecord, mainKind, subjectFor } from './identity.ts'
+export {
+  exceedsBalance,
+  exceedsSum,
+  hasMaximumBalance,
+  findLackingCapability,
+  verificationRefusal,
+} from './gate-rules.ts'
+export { type IdentityRecord, mainKind, selectComparedFields } from './identity.ts'
 export type { ReadIdentities } from './verification-states.ts'
 export type { CustomerReview } from './store-erasures.ts'
 export { createErasures, type Erasures, type ModuleErasures } from './erasure.ts'
-export { createKeptRecords, type KeptRecords, customerJobs } from './jobs.ts'
+export { createRecordRetention, type RecordRetention, customerJobs } from './jobs.ts'
 export { namePrefixes, readNamePrefix, searchedPrefix } from './name-index.ts'
 export type { CustomerType } from './rules.ts'
 export { type Customer, type CustomerUser, customerName } from './customer.ts'

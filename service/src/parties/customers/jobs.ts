@@ -4,18 +4,18 @@ import { after, type Clock, dayMs, firstIdOf, minuteMs, nilId, present } from '.
 import type { Erasures } from './erasure.ts'
 import type { Customers } from './service.ts'
 import * as store from './store-erasures.ts'
-import { type Database, eraseKept, type RetainedTable, type Tx } from '../../postgres/index.ts'
+import { type Database, eraseExpiredRecords, type RetainedTable, type Tx } from '../../postgres/index.ts'
 
 export const customerJobs = (
   customers: Pick<Customers, 'indexNamesStep' | 'verifyStep'>,
-  { erasures, keptRecords }: { readonly erasures: Erasures; readonly keptRecords: KeptRecords },
+  { erasures, keptRecords }: { readonly erasures: Erasures; readonly keptRecords: RecordRetention },
 ): readonly Job[] => [
   defineJob({ name: 'customers.names', everyMs: minuteMs, run: customers.indexNamesStep }),
   defineJob({ name: 'customers.verifications', everyMs: minuteMs, run: customers.verifyStep }),
   defineJob({ name: 'customers.erasures', due: store.erasuresDue, run: erasures.step, age: { queue: 'erasures' } }),
   defineJob({
     name: 'customers.kept_records',
-    due: store.placesDue,
+    due: store.retentionsDue,
     // A new partner does not have rows yet.
     everyMs: minuteMs,
     run: keptRecords.step,
@@ -27,7 +27,7 @@ export const customerJobs = (
 // retained as long as a payment, counted from its own end, even without a request for erasure. The job visits each table of each
 // partner once a day, page by page in the order of ids, which is the order of time.
 
-export type KeptRecords = {
+export type RecordRetention = {
   /** Erases a page of a due table. Returns 1, or 0 if none is due. */
   readonly step: () => Promise<number>
 }
@@ -44,7 +44,7 @@ type KeptRecordsDeps = {
   readonly partnerIds: (tx: Tx) => Promise<readonly string[]>
 }
 
-export function createKeptRecords(deps: KeptRecordsDeps): KeptRecords {
+export function createRecordRetention(deps: KeptRecordsDeps): RecordRetention {
   const { db, clock, places, retentionYears } = deps
   const begin = createBegin(deps)
   const byName = new Map(places.map((place) => [place.table, place]))
@@ -52,17 +52,17 @@ export function createKeptRecords(deps: KeptRecordsDeps): KeptRecords {
     step: async () => {
       const now = clock.now()
       await begin(now)
-      const due = await store.oldestDuePlace(db, now)
+      const due = await store.oldestDueRetention(db, now)
       if (due === undefined) return 0
       return db.transaction(async (tx) => {
-        const row = await store.claimPlace(tx, due.partnerId, now)
+        const row = await store.claimRetention(tx, due.partnerId, now)
         if (row === undefined) return 0
         const { place: name, ...at } = row
         const place = byName.get(name)
         // A later version may have more tables, which this version skips.
         const moved =
           place === undefined ? { ...at, dueAt: after(now, passMs) } : await pass(tx, due.partnerId, at, place, now)
-        await store.movePlace(tx, due.partnerId, name, moved)
+        await store.updateRetention(tx, due.partnerId, name, moved)
         return 1
       })
     },
@@ -71,10 +71,10 @@ export function createKeptRecords(deps: KeptRecordsDeps): KeptRecords {
   async function pass(
     tx: Tx,
     partnerId: string,
-    row: store.KeptRow,
+    row: store.RetentionRow,
     place: RetainedTable,
     now: Date,
-  ): Promise<store.KeptRow> {
+  ): Promise<store.RetentionRow> {
     const endedBefore = new Date(now)
     endedBefore.setUTCFullYear(endedBefore.getUTCFullYear() - retentionYears)
     const page = {
@@ -84,7 +84,7 @@ export function createKeptRecords(deps: KeptRecordsDeps): KeptRecords {
       endedBefore,
       rowsMax: rowsPerPageMax,
     }
-    const records = await eraseKept(tx, place, page)
+    const records = await eraseExpiredRecords(tx, place, page)
     const left = records.findIndex(({ isOver }) => !isOver)
     const over = left === -1 ? records : records.slice(0, left)
     const floor = row.hasLeft ? row.floor : (over.at(-1)?.id ?? row.floor)
@@ -108,9 +108,9 @@ function createBegin({ db, places, partnerIds }: KeptRecordsDeps) {
     lookAt = after(now, passMs)
     for (const partnerId of await partnerIds(db)) {
       if (begun.has(partnerId)) continue
-      const has = new Set(await store.placesOf(db, partnerId))
+      const has = new Set(await store.listRetentionTables(db, partnerId))
       const row = { floor: nilId, position: nilId, hasLeft: false, dueAt: now }
-      for (const { table } of places) if (!has.has(table)) await store.beginPlace(db, partnerId, table, row)
+      for (const { table } of places) if (!has.has(table)) await store.insertRetention(db, partnerId, table, row)
       begun.add(partnerId)
     }
   }

@@ -68,7 +68,7 @@ const customersPerStepMax = 100
  * Creates the step that indexes names of customers that are not in the index: older ones, and those that a process of an earlier
  * version wrote. It returns how many. `kycOf` returns empty KYC if it cannot be read.
  */
-export function createNameIndexing(deps: {
+export function createNameIndexStep(deps: {
   readonly db: Database
   readonly index: NameIndex
   readonly kycOf: (partnerId: string, row: store.UnindexedRow) => KycFields

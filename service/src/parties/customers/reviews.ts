@@ -2,7 +2,7 @@
 import { notFound } from '../../kernel/api/index.ts'
 import type { Clock } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { refKind } from './sealed.ts'
+import { parseCustomerRef } from './sealed.ts'
 import { byRef } from './store.ts'
 import * as store from './store-erasures.ts'
 
@@ -60,7 +60,7 @@ export function createReviews({ clock }: { readonly clock: Clock }): Reviews {
   const today = () => clock.now().toISOString().slice(0, 10)
   return {
     set: async (tx, { partnerId, customerRef, risk, months = reviewMonths[risk], staff: reviewedBy }) => {
-      const kind = refKind(customerRef)
+      const kind = parseCustomerRef(customerRef)
       // The customer is held, so that an erasure waits and then deletes the review.
       const customer = kind && (await byRef(tx, partnerId, kind, { held: true }))
       if (customer === undefined) throw notFound('customer')

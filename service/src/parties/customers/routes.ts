@@ -1,7 +1,7 @@
 /** Handlers of customers, and their export. */
 import { customers as wire, type ResponseOf } from '@partner-payments/wire'
 import { createReaders, type Handlers, type Page, writePage, createRecordWriter } from '../../kernel/api/index.ts'
-import { type Clock, writeAmount } from '../../kernel/index.ts'
+import { type Clock, toJsonAmount } from '../../kernel/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { erasureState } from './erasure-rules.ts'
 import type { Erasure, Erasures } from './erasure.ts'
@@ -81,14 +81,14 @@ export function customersRoutes(
 
 const toHolding = ({ currency, max, held }: Holding) => ({
   currency,
-  amount: writeAmount(max, currency),
-  held: writeAmount(held, currency),
+  amount: toJsonAmount(max, currency),
+  held: toJsonAmount(held, currency),
 })
 
 const toHoldingInAll = ({ currency, max, held }: NonNullable<CustomerCapabilities['inAll']>) => ({
   currency,
-  amount: writeAmount(max, currency),
-  ...(held === undefined ? {} : { held: writeAmount(held, currency) }),
+  amount: toJsonAmount(max, currency),
+  ...(held === undefined ? {} : { held: toJsonAmount(held, currency) }),
 })
 
 const writeErasure = createRecordWriter(wire.CustomerErasure)

@@ -81,7 +81,7 @@ export const screenedData = (kyc: KycFields): Readonly<Record<string, SecondData
 })
 
 /** Refuses (422) countries whose customers the operator does not accept. An unchanged country is screened instead. */
-export function refuseCountries(before: KycFields, kyc: KycFields, rules: CountryRules): void {
+export function requireAcceptedCountries(before: KycFields, kyc: KycFields, rules: CountryRules): void {
   const refused = screenedCountries(kyc).filter(
     ({ role, country }) =>
       !screenedCountries(before).some((one) => one.role === role && one.country === country) &&

@@ -51,7 +51,7 @@ const guid = new RegExp(uuidPattern)
 const serviceId = new RegExp(serviceIdPattern)
 
 /** Parses a reference to a customer. Undefined: the text is neither a guid nor a serviceId. */
-export function refKind(ref: string): CustomerRefKind | undefined {
+export function parseCustomerRef(ref: string): CustomerRefKind | undefined {
   if (guid.test(ref)) return { kind: 'guid', value: ref }
   return serviceId.test(ref) ? { kind: 'serviceId', value: ref } : undefined
 }

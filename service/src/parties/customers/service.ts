@@ -1,6 +1,6 @@
 /** The operations of customers. They treat erased customers as unknown, unless their comments say otherwise. */
 import { type Capability, listLimitDefault, type QueryOf, type VerificationState } from '@partner-payments/wire'
-import { type Cursors, notFound, type Page, readTime, Refusal } from '../../kernel/api/index.ts'
+import { type Cursors, notFound, type Page, parseTime, Refusal } from '../../kernel/api/index.ts'
 import { type Currency, type Log, type Minor, partnerKey, type Sealer, type RowKey } from '../../kernel/index.ts'
 import type { AccountState, Ledger } from '../../ledger/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
@@ -23,26 +23,26 @@ import {
   listCapabilities,
   type CapabilityVerdict,
   createGates,
-  createStandings,
+  createStandingReader,
   type Gates,
   type Holding,
   listHoldings,
   requireCapability,
 } from './gates.ts'
-import { createKycSealer, type KycSealer, refKind } from './sealed.ts'
-import { createNameIndex, createNameIndexing, type NameIndex, readNamePrefix, searchedPrefix } from './name-index.ts'
+import { createKycSealer, type KycSealer, parseCustomerRef } from './sealed.ts'
+import { createNameIndex, createNameIndexStep, type NameIndex, readNamePrefix, searchedPrefix } from './name-index.ts'
 import { accountNames, type KycFields, screenedCountries, screenedData, screenedNames } from './rules.ts'
 import { createReviews, type Reviews } from './reviews.ts'
 import * as store from './store.ts'
 import { assessCustomers, createCustomer, updateCustomer, type Writes, type WritesDeps } from './writes.ts'
 import {
   createProofReader,
-  createRejudge,
+  createVerificationRefresh,
   createVerificationStep,
   type ReadIdentities,
-  type Rejudge,
+  type VerificationRefresh,
 } from './verification-states.ts'
-import { type Verification, verify } from './verification.ts'
+import { type Verification, verifyKyc } from './verification.ts'
 
 /** The customer of a payment, with only the citizenship of the KYC. */
 export type Payer = Pick<Customer, 'id' | 'serviceId' | 'partnerCustomerIdentifier' | 'email'> & {
@@ -119,7 +119,7 @@ export type Customers = Writes & {
    * Computes the state of the verification after a change of the proofs, and returns it. Undefined: the customer is
    * erased.
    */
-  readonly rejudge: Rejudge
+  readonly rejudge: VerificationRefresh
   /** Lists the changes of the customer, newest first. Refuses: not_found, validation_failed (cursor). */
   readonly history: (partnerId: string, ref: string, query: QueryOf<'listCustomerChanges'>) => Promise<Page<Change>>
   /**
@@ -218,7 +218,7 @@ function kycIfReadable(
 
 /** Creates a reader of payers. It caches only the citizenship of opened KYC, until the KYC changes. */
 function createPayerReader(kycSealer: KycSealer, byDefault: GateDefault) {
-  const standingOf = createStandings(byDefault)
+  const standingOf = createStandingReader(byDefault)
   const citizenships = new Map<string, { readonly mark: string; readonly country: string | null }>()
   return (name: string, row: store.PayerRow): Payer => {
     const { id, serviceId, partnerCustomerIdentifier, email } = row
@@ -239,7 +239,7 @@ const createFindBy =
   (kycSealer: KycSealer) =>
   (options: store.RefOptions): Customers['find'] =>
   async (tx, partnerId, ref, pointer) => {
-    const kind = refKind(ref)
+    const kind = parseCustomerRef(ref)
     const row = kind && (await store.byRef(tx, partnerId, kind, options))
     if (row === undefined) throw notFound('customer', pointer)
     return toCustomer(kycSealer, partnerId, row)
@@ -248,7 +248,7 @@ const createFindBy =
 const idBy =
   (options: store.RefOptions): Customers['resolveId'] =>
   async (tx, partnerId, ref) => {
-    const kind = refKind(ref)
+    const kind = parseCustomerRef(ref)
     return kind && store.idByRef(tx, partnerId, kind, options)
   }
 const setAccountState: Customers['setAccountState'] = async (tx, partnerId, id, state) => {
@@ -304,7 +304,7 @@ function createCapabilities(
       const { id, kyc, customerType } = await find(db, partnerId, ref)
       const payer = await readPayer(db, partnerId, id)
       const proofs = (await proofsOf(db, partnerId, [id]))(id)
-      const fields = verify(kyc, customerType, clock.now(), proofs).fields.filter(({ code }) => code !== undefined)
+      const fields = verifyKyc(kyc, customerType, clock.now(), proofs).fields.filter(({ code }) => code !== undefined)
       const { balancesMax, totalMax } = payer.gate
       const [overall] = entriesOf(totalMax)
       const hasMaximum = Object.keys(balancesMax).length > 0 || overall !== undefined
@@ -374,7 +374,7 @@ export function createCustomers(given: CustomersDeps): Customers {
     verification: async (partnerId, ref) => {
       const customer = await find(db, partnerId, ref)
       const proofs = (await proofsOf(db, partnerId, [customer.id]))(customer.id)
-      return { customer, ...verify(customer.kyc, customer.customerType, clock.now(), proofs) }
+      return { customer, ...verifyKyc(customer.kyc, customer.customerType, clock.now(), proofs) }
     },
     ...createCapabilities(deps, find, payersBy({})),
     history: async (partnerId, ref, query) => {
@@ -452,9 +452,9 @@ function createSteps(
   const kycOf = (partnerId: string, row: Pick<store.CustomerRow, 'id' | 'kycSealed'>) =>
     kycIfReadable(log, kycSealer, partnerId, row)
   return {
-    indexNamesStep: createNameIndexing({ db, index, kycOf: (partnerId, row) => kycOf(partnerId, row) ?? {} }),
+    indexNamesStep: createNameIndexStep({ db, index, kycOf: (partnerId, row) => kycOf(partnerId, row) ?? {} }),
     verifyStep: createVerificationStep({ db, clock, kycOf, proofsOf }),
-    rejudge: createRejudge({ clock, kycOf, proofsOf }),
+    rejudge: createVerificationRefresh({ clock, kycOf, proofsOf }),
   }
 }
 
@@ -487,7 +487,7 @@ function createList(deps: {
 
 function readFilter(query: CustomerList) {
   const { id, email, partnerCustomerIdentifier, serviceId, customerType, verificationState } = query
-  const timeIfGiven = (text: string | undefined) => (text === undefined ? undefined : readTime(text))
+  const timeIfGiven = (text: string | undefined) => (text === undefined ? undefined : parseTime(text))
   const columns = {
     id,
     email,

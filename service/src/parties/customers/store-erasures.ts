@@ -44,8 +44,8 @@ export async function eraseCustomer(
 }
 
 /** Replaces the retained data of an erased customer. */
-export async function replaceKept(tx: Tx, partnerId: string, id: string, kycSealed: Uint8Array): Promise<void> {
-  await tx.run(sql`/* customers.replaceKept */
+export async function replaceRetainedKyc(tx: Tx, partnerId: string, id: string, kycSealed: Uint8Array): Promise<void> {
+  await tx.run(sql`/* customers.replaceRetainedKyc */
     update customers.customers set kyc_sealed = ${kycSealed}
     where partner_id = ${partnerId} and id = ${id} and erased_at is not null`)
 }
@@ -120,7 +120,7 @@ export async function moveErasure(tx: Tx, partnerId: string, row: ErasureRow): P
 
 // The SQL of records whose retention ends by their age. `place`: the table of the records.
 
-export type KeptRow = {
+export type RetentionRow = {
   readonly floor: string
   readonly position: string
   readonly hasLeft: boolean
@@ -128,53 +128,53 @@ export type KeptRow = {
 }
 
 /** Leaves an existing row unchanged. */
-export async function beginPlace(tx: Tx, partnerId: string, place: string, row: KeptRow): Promise<void> {
-  await tx.run(sql`/* customers.beginPlace */
+export async function insertRetention(tx: Tx, partnerId: string, place: string, row: RetentionRow): Promise<void> {
+  await tx.run(sql`/* customers.insertRetention */
     insert into customers.kept_records (partner_id, place, floor, position, has_left, due_at)
     values (${partnerId}, ${place}, ${row.floor}, ${row.position}, ${row.hasLeft}, ${row.dueAt}) on conflict do nothing`)
 }
 
-export async function placesOf(tx: Tx, partnerId: string): Promise<readonly string[]> {
-  const rows = await tx.rows<{ place: string }>(sql`/* customers.placesOf */
+export async function listRetentionTables(tx: Tx, partnerId: string): Promise<readonly string[]> {
+  const rows = await tx.rows<{ place: string }>(sql`/* customers.listRetentionTables */
     select place from customers.kept_records where partner_id = ${partnerId}`)
   return rows.map(({ place }) => place)
 }
 
 /** Finds the oldest due records: their partner, and when they became due. */
-export function oldestDuePlace(
+export function oldestDueRetention(
   tx: Tx,
   now: Date,
 ): Promise<{ readonly partnerId: string; readonly dueAt: Date } | undefined> {
   return tx.row(
     dueWork(
       'finds a partner with due records, without a lock, by an index of due records',
-      (whose) => sql`/* customers.oldestDuePlace */
+      (whose) => sql`/* customers.oldestDueRetention */
       select partner_id, due_at from customers.kept_records where due_at <= ${now} and ${whose()} order by due_at limit 1`,
     ),
   )
 }
 
 /** Reads when the next records are due. */
-export const placesDue = (after: Date): Sql =>
+export const retentionsDue = (after: Date): Sql =>
   dueWork(
     'reads when the next records are due that are kept too long',
-    (whose) => sql`/* customers.placesDue */
+    (whose) => sql`/* customers.retentionsDue */
       select due_at from customers.kept_records where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
 /** Claims a due row. Undefined: another process has claimed it. */
-export function claimPlace(
+export function claimRetention(
   tx: Tx,
   partnerId: string,
   now: Date,
-): Promise<(KeptRow & { readonly place: string }) | undefined> {
-  return tx.row(sql`/* customers.claimPlace */
+): Promise<(RetentionRow & { readonly place: string }) | undefined> {
+  return tx.row(sql`/* customers.claimRetention */
     select place, floor, position, has_left, due_at from customers.kept_records
     where partner_id = ${partnerId} and due_at <= ${now} order by due_at limit 1 for update skip locked`)
 }
 
-export async function movePlace(tx: Tx, partnerId: string, place: string, row: KeptRow): Promise<void> {
-  await tx.run(sql`/* customers.movePlace */
+export async function updateRetention(tx: Tx, partnerId: string, place: string, row: RetentionRow): Promise<void> {
+  await tx.run(sql`/* customers.updateRetention */
     update customers.kept_records set floor = ${row.floor}, position = ${row.position}, has_left = ${row.hasLeft},
       due_at = ${row.dueAt}
     where partner_id = ${partnerId} and place = ${place}`)

@@ -3,7 +3,7 @@ import type { RowKey } from '../../kernel/index.ts'
 import type { VerificationState } from '@partner-payments/wire'
 import type { AccountState } from '../../ledger/index.ts'
 import { dueWork, insertBy, noSql, ofPartners, type RowOf, type Sql, sql, type Tx } from '../../postgres/index.ts'
-import { type Gate, readBalancesMax, writeBalancesMax } from './gate-rules.ts'
+import { type Gate, parseBalancesMax, formatBalancesMax } from './gate-rules.ts'
 import type { CustomerType } from './rules.ts'
 
 export type CustomerRow = {
@@ -241,8 +241,8 @@ export async function listGates(tx: Tx, partnerId: string): Promise<readonly Gat
   return rows.map((row) => ({
     ...row,
     converts: row.converts ?? true,
-    balancesMax: readBalancesMax(row.balancesMax),
-    totalMax: readBalancesMax(row.totalMax),
+    balancesMax: parseBalancesMax(row.balancesMax),
+    totalMax: parseBalancesMax(row.totalMax),
   }))
 }
 
@@ -250,7 +250,7 @@ export async function setGate(tx: Tx, partnerId: string, row: GateRow, now: Date
   await tx.run(sql`/* customers.setGate */
     insert into customers.gates (partner_id, verification_state, opens_accounts, receives, pays, converts, balances_max, total_max, updated_at)
     values (${partnerId}, ${row.verificationState}, ${row.opensAccounts}, ${row.receives}, ${row.pays}, ${row.converts},
-      ${writeBalancesMax(row.balancesMax)}::jsonb, ${writeBalancesMax(row.totalMax)}::jsonb, ${now})
+      ${formatBalancesMax(row.balancesMax)}::jsonb, ${formatBalancesMax(row.totalMax)}::jsonb, ${now})
     on conflict (partner_id, verification_state) do update set opens_accounts = excluded.opens_accounts,
       receives = excluded.receives, pays = excluded.pays, converts = excluded.converts, balances_max = excluded.balances_max,
       total_max = excluded.total_max, updated_at = excluded.updated_at`)
@@ -491,12 +491,12 @@ export function claimVerificationDue(
     for no key update skip locked`)
 }
 
-export async function keepVerifications(
+export async function storeVerifications(
   tx: Tx,
   partnerId: string,
   kept: readonly (StoredVerification & { readonly id: string })[],
 ): Promise<void> {
-  await tx.run(sql`/* customers.keepVerifications */
+  await tx.run(sql`/* customers.storeVerifications */
     update customers.customers set verification_state = kept.state, verification_due_at = kept.due_at, verified_at = updated_at
     from unnest(${kept.map(({ id }) => id)}::uuid[], ${kept.map((each) => each.verificationState)}::text[],
       ${kept.map((each) => each.verificationDueAt)}::timestamptz[]) as kept (id, state, due_at)

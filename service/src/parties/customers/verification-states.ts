@@ -5,9 +5,9 @@ import { after, type Clock, dayMs } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { IdentityRecord, Proofs } from './identity.ts'
 import type { CustomerType, KycFields } from './rules.ts'
-import { judgedState } from './gate-rules.ts'
+import { stateOrIncomplete } from './gate-rules.ts'
 import * as store from './store.ts'
-import { verify } from './verification.ts'
+import { verifyKyc } from './verification.ts'
 
 /** Years to look ahead for a change of the state: more than from birth to full age, and less than from full age to an impossible age. */
 const yearsAhead = 20
@@ -16,18 +16,18 @@ const yearsAhead = 20
  * Computes the current state. A minor, a very old person and a person with a date in the future are due again every
  * day, because the exact day of a change would reveal a date of the sealed KYC.
  */
-export function judgeState(
+export function computeState(
   kyc: KycFields,
   customerType: CustomerType,
   now: Date,
   proofs: Proofs,
 ): store.StoredVerification {
-  const { state: verificationState, checkedOn } = verify(kyc, customerType, now, proofs)
+  const { state: verificationState, checkedOn } = verifyKyc(kyc, customerType, now, proofs)
   const later = new Date(now)
   later.setUTCFullYear(now.getUTCFullYear() + yearsAhead)
   // An expiring proof does not need a daily check, because its verification has its own due time.
   const lasting = { ...proofs, records: proofs.records.map((record) => ({ ...record, validUntil: null })) }
-  const isLasting = verify(kyc, customerType, later, lasting).state === verificationState
+  const isLasting = verifyKyc(kyc, customerType, later, lasting).state === verificationState
   return { verificationState, verificationDueAt: isLasting ? null : after(new Date(checkedOn), dayMs) }
 }
 
@@ -49,14 +49,14 @@ export const createProofReader =
   }
 
 /** See `Customers`. */
-export type Rejudge = (tx: Tx, partnerId: string, id: string) => Promise<VerificationState | undefined>
+export type VerificationRefresh = (tx: Tx, partnerId: string, id: string) => Promise<VerificationState | undefined>
 
 /** Lock order: the customer, then its verifications, like an erasure. */
-export function createRejudge(deps: {
+export function createVerificationRefresh(deps: {
   readonly clock: Clock
   readonly kycOf: (partnerId: string, row: store.UnverifiedRow) => KycFields | undefined
   readonly proofsOf: ReadProofs
-}): Rejudge {
+}): VerificationRefresh {
   const { clock, kycOf, proofsOf } = deps
   return async (tx, partnerId, id) => {
     const row = await store.lockByRef(tx, partnerId, { kind: 'guid', value: id })
@@ -64,9 +64,9 @@ export function createRejudge(deps: {
     const kyc = kycOf(partnerId, row)
     if (kyc === undefined) return 'Incomplete'
     const proofs = (await proofsOf(tx, partnerId, [id]))(id)
-    const judged = judgeState(kyc, row.customerType, clock.now(), proofs)
-    await store.keepVerifications(tx, partnerId, [{ id, ...judged }])
-    return judgedState(judged.verificationState)
+    const judged = computeState(kyc, row.customerType, clock.now(), proofs)
+    await store.storeVerifications(tx, partnerId, [{ id, ...judged }])
+    return stateOrIncomplete(judged.verificationState)
   }
 }
 
@@ -95,9 +95,12 @@ export function createVerificationStep(deps: {
       const kept = rows.map((row) => {
         const kyc = kycOf(partnerId, row)
         const unread = { verificationState: null, verificationDueAt: null }
-        return { id: row.id, ...(kyc === undefined ? unread : judgeState(kyc, row.customerType, now, proofs(row.id))) }
+        return {
+          id: row.id,
+          ...(kyc === undefined ? unread : computeState(kyc, row.customerType, now, proofs(row.id))),
+        }
       })
-      if (kept.length > 0) await store.keepVerifications(tx, partnerId, kept)
+      if (kept.length > 0) await store.storeVerifications(tx, partnerId, kept)
       return kept.length
     })
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { kycFields, verificationCodes } from '@partner-payments/wire'
 import type { CustomerType, KycFields } from './rules.ts'
-import { verify } from './verification.ts'
+import { verifyKyc } from './verification.ts'
 import { dayMs, hourMs, newId } from '../../kernel/index.ts'
 import { sql } from '../../postgres/index.ts'
 import { addPartner } from '../../../../test/support/composition.ts'
@@ -15,7 +15,7 @@ suite('verification', () => {
 
   /** Returns `field state code` of every field in the answer, or of one field. */
   function verdicts(kyc: KycFields, customerType: CustomerType = 'Individual', only?: keyof KycFields, at = now) {
-    return verify(kyc, customerType, at)
+    return verifyKyc(kyc, customerType, at)
       .fields.filter(({ field }) => only === undefined || field === only)
       .map(({ field, state, code }) => [field, state, ...(code === undefined ? [] : [code])].join(' '))
   }
@@ -53,23 +53,23 @@ suite('verification', () => {
     assert.deepEqual(verdicts({ ...person, fullName: ' \t', lei: ' ' }, 'Individual', 'fullName'), [
       'fullName Missing field_required',
     ])
-    assert.deepEqual(verify({ ...person, lei: ' ' }, 'Individual', now), verify(person, 'Individual', now))
-    assert.equal(verify({ ...person, residenceAddress: ' ', city: ' ' }, 'Individual', now).state, 'Incomplete')
+    assert.deepEqual(verifyKyc({ ...person, lei: ' ' }, 'Individual', now), verifyKyc(person, 'Individual', now))
+    assert.equal(verifyKyc({ ...person, residenceAddress: ' ', city: ' ' }, 'Individual', now).state, 'Incomplete')
   })
 
   for (const type of types)
     test(`a customer of type ${type} is Complete with all required fields, and Incomplete without any one of them`, () => {
       const kyc = complete[type]
-      assert.deepEqual([verify(kyc, type, now).state, verify({}, type, now).state], ['Complete', 'Incomplete'])
-      assert.equal(verify(kyc, type, now).fields.length, Object.keys(kyc).length)
+      assert.deepEqual([verifyKyc(kyc, type, now).state, verifyKyc({}, type, now).state], ['Complete', 'Incomplete'])
+      assert.equal(verifyKyc(kyc, type, now).fields.length, Object.keys(kyc).length)
       for (const field of Object.keys(kyc) as (keyof KycFields)[]) {
         const { [field]: _left, ...rest } = kyc
         const code = field.startsWith('ubo') ? 'owner_incomplete' : 'field_required'
         assert.deepEqual(verdicts(rest, type, field), [`${field} Missing ${code}`])
-        assert.equal(verify(rest, type, now).state, 'Incomplete')
+        assert.equal(verifyKyc(rest, type, now).state, 'Incomplete')
       }
       assert.deepEqual(
-        verify({}, type, now).fields.map(({ field }) => field),
+        verifyKyc({}, type, now).fields.map(({ field }) => field),
         Object.keys(kyc).toSorted(),
       )
     })
@@ -77,14 +77,14 @@ suite('verification', () => {
   test('a residential address on one line replaces the postal address', () => {
     const { addressLine1: _line, city: _city, ...rest } = person
     assert.equal(
-      verify({ ...rest, residenceAddress: '12 St James Square, London' }, 'Individual', now).state,
+      verifyKyc({ ...rest, residenceAddress: '12 St James Square, London' }, 'Individual', now).state,
       'Complete',
     )
   })
 
   test('the fields are in the order of the interface document, and each refused one has its remediation', () => {
     const kyc = { ...business, lei: 'x', website: 'y', mobilePhone: 'z', taxId: '?', dateOfBirth: '2026-03-02' }
-    const { state, fields } = verify(kyc, 'Business', now)
+    const { state, fields } = verifyKyc(kyc, 'Business', now)
     assert.equal(state, 'Invalid')
     assert.deepEqual(
       fields.map(({ field }) => field),
@@ -213,7 +213,7 @@ suite('verification', () => {
       [`uboFirstName${n}`, `First ${n}`],
       [`uboLastName${n}`, 'Last'],
     ])
-    assert.equal(verify({ ...business, ...Object.fromEntries(five) }, 'Business', now).state, 'Complete')
+    assert.equal(verifyKyc({ ...business, ...Object.fromEntries(five) }, 'Business', now).state, 'Complete')
   })
 })
 

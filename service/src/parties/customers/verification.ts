@@ -72,7 +72,7 @@ const checks: readonly Check[] = [
 const checksByField = new Map(checks.map(({ field, judge }) => [field, judge]))
 
 /** Verifies KYC. `now` determines ages and future dates, by the date in UTC, and expired proofs. */
-export function verify(stored: KycFields, customerType: CustomerType, now: Date, proofs = noProofs): Verification {
+export function verifyKyc(stored: KycFields, customerType: CustomerType, now: Date, proofs = noProofs): Verification {
   const kyc = withText(stored)
   const subject = { kyc, customerType, today: now.toISOString().slice(0, 10) }
   const needed = new Set(required[customerType])
@@ -138,18 +138,18 @@ function judgeWebsite(value: string): Verdict {
 /** Checks a tax number. A person may pay taxes outside the country of citizenship, so a mismatch of an individual is not a fault. */
 function judgeTax(value: string, { kyc, customerType }: Subject): Verdict {
   if (customerType === 'Individual')
-    return judgeTaxId(value, kyc.citizenshipCountryCode, 'person') === 'valid' ? 'valid' : undefined
+    return checkTaxId(value, kyc.citizenshipCountryCode, 'person') === 'valid' ? 'valid' : undefined
   if (customerType === 'SoleTrader') {
     const country = kyc.countryOfPrincipalBusiness
-    const verdicts = [judgeTaxId(value, country, 'person'), judgeTaxId(value, country, 'business')]
+    const verdicts = [checkTaxId(value, country, 'person'), checkTaxId(value, country, 'business')]
     return verdicts.includes('valid')
       ? 'valid'
       : taxCode(verdicts.find((each) => each === 'check_digits') ?? verdicts[0])
   }
-  return taxCode(judgeTaxId(value, kyc.countryOfIncorporation, 'business'))
+  return taxCode(checkTaxId(value, kyc.countryOfIncorporation, 'business'))
 }
 
-function taxCode(verdict: ReturnType<typeof judgeTaxId>): Verdict {
+function taxCode(verdict: ReturnType<typeof checkTaxId>): Verdict {
   if (verdict === undefined || verdict === 'valid') return verdict
   return verdict === 'format' ? 'tax_id_format' : 'tax_id_check_digits'
 }
@@ -343,7 +343,7 @@ const rules: Readonly<Record<string, readonly Rule[]>> = {
 /**
  * Checks a tax number, ignoring spaces, dots, hyphens, slashes and case. Undefined: the country does not have a rule.
  */
-export function judgeTaxId(taxId: string, country: string | undefined, payer: TaxPayer): TaxIdVerdict | undefined {
+export function checkTaxId(taxId: string, country: string | undefined, payer: TaxPayer): TaxIdVerdict | undefined {
   const known = country === undefined ? undefined : rules[country]
   if (known === undefined) return undefined
   const id = taxId.replaceAll(/[\s./-]/g, '').toUpperCase()

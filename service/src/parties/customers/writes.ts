@@ -5,7 +5,7 @@ import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Screening } from '../../screening/index.ts'
 import { type Customer, toCustomer } from './customer.ts'
 import type { Actor, History } from './history.ts'
-import { type KycSealer, refKind } from './sealed.ts'
+import { type KycSealer, parseCustomerRef } from './sealed.ts'
 import type { NameIndex } from './name-index.ts'
 import {
   type CustomerCreate,
@@ -14,7 +14,7 @@ import {
   type KycFields,
   mergeKyc,
   refuseBadKyc,
-  refuseCountries,
+  requireAcceptedCountries,
   refuseEmptyCreate,
   refuseEmptyUpdate,
   screenedCountries,
@@ -22,7 +22,7 @@ import {
   screenedNames,
 } from './rules.ts'
 import * as store from './store.ts'
-import { judgeState, type ReadProofs } from './verification-states.ts'
+import { computeState, type ReadProofs } from './verification-states.ts'
 
 export type WritesDeps = {
   readonly db: Database
@@ -79,13 +79,13 @@ export function createCustomer(
       updatedAt: now,
     }
     await inTransaction(db, outerTx, async (tx) => {
-      refuseCountries({}, kyc, await screening.countries.recent(tx))
+      requireAcceptedCountries({}, kyc, await screening.countries.recent(tx))
       await takeIdentifier(tx, partnerId, id, row.partnerCustomerIdentifier)
       const nameTokens = await names.computeTokens(tx, partnerId, kyc)
       const kycSealed = kycSealer.seal(partnerId, id, kyc)
       // A new customer does not have proofs yet.
       const proofs = (await proofsOf(tx, partnerId, []))(id)
-      const judged = judgeState(kyc, row.customerType, now, proofs)
+      const judged = computeState(kyc, row.customerType, now, proofs)
       await store.insert(tx, partnerId, { ...row, ...judged, nameTokens, kycSealed })
       await names.replace(tx, partnerId, id, { before: [], after: nameTokens })
       const change = { customerId: id, before: undefined, after: { ...row, kyc }, changedAt: now, by }
@@ -104,7 +104,7 @@ export function updateCustomer(
   const takeIdentifier = createTakeIdentifier(identifiers)
   return async (partnerId, ref, input, by) => {
     refuseEmptyUpdate(input)
-    const kind = refKind(ref)
+    const kind = parseCustomerRef(ref)
     return db.transaction(async (tx) => {
       const locked = kind && (await store.lockByRef(tx, partnerId, kind))
       if (locked === undefined) throw notFound('customer')
@@ -114,7 +114,7 @@ export function updateCustomer(
       refuseBadKyc(input.kyc, now)
       const { kyc: kycBefore, ...before } = toCustomer(kycSealer, partnerId, row)
       const kyc = mergeKyc(kycBefore, input.kyc)
-      refuseCountries(kycBefore, kyc, await screening.countries.recent(tx))
+      requireAcceptedCountries(kycBefore, kyc, await screening.countries.recent(tx))
       const { email = before.email, partnerCustomerIdentifier = before.partnerCustomerIdentifier } = input
       if (partnerCustomerIdentifier !== before.partnerCustomerIdentifier)
         await takeIdentifier(tx, partnerId, row.id, partnerCustomerIdentifier)
@@ -123,7 +123,7 @@ export function updateCustomer(
       const nameTokens = await names.computeTokens(tx, partnerId, kyc)
       const kycSealed = kycSealer.seal(partnerId, row.id, kyc)
       const proofs = (await proofsOf(tx, partnerId, [row.id]))(row.id)
-      const judged = judgeState(kyc, row.customerType, now, proofs)
+      const judged = computeState(kyc, row.customerType, now, proofs)
       await store.update(tx, partnerId, { ...after, ...judged, nameTokens, kycSealed })
       await names.replace(tx, partnerId, row.id, { before: tokensBefore ?? [], after: nameTokens })
       await history.append(tx, partnerId, {
@@ -155,7 +155,7 @@ export function assessCustomers({ db, clock, screening, identifiers }: WritesDep
       const kycBefore = before?.kyc ?? {}
       try {
         refuseBadKyc(kyc, now)
-        refuseCountries(kycBefore, mergeKyc(kycBefore, kyc), rules)
+        requireAcceptedCountries(kycBefore, mergeKyc(kycBefore, kyc), rules)
         if (typeof identifier !== 'string' || identifiers === 'shared') return undefined
         const holder = holders.get(identifier)
         if (holder !== undefined && holder !== before?.id) return identifierTaken(holder)

@@ -63,12 +63,12 @@ export function createIdentityErasure({ clock, sealer }: Pick<StepDeps, 'clock' 
         const isOpen = row.decidedAt === null && row.status !== 'Failed'
         const status = isOpen ? 'Lapsed' : row.status
         const now = isOpen ? clock.now() : row.updatedAt
-        await store.close(tx, row, { status, contentSealed: contents.seal(row, content), now })
+        await store.closeVerification(tx, row, { status, contentSealed: contents.seal(row, content), now })
       }
     },
     erase: async (tx, partnerId, customerId) => {
       await queue(tx, partnerId, customerId, 'all')
-      await store.deleteOf(tx, partnerId, customerId)
+      await store.deleteVerifications(tx, partnerId, customerId)
     },
   }
 }

@@ -75,7 +75,7 @@ function validityEnd({ documents }: IdentityEvidence): Date | null {
   return first === undefined ? null : after(new Date(`${first}T00:00:00.000Z`), dayMs)
 }
 
-export const expired = (row: IdentityRow): IdentityRow => ({ ...row, status: 'Expired', attempts: 0, dueAt: null })
+export const expireRow = (row: IdentityRow): IdentityRow => ({ ...row, status: 'Expired', attempts: 0, dueAt: null })
 
 /** Returns when a decided verification is due again: at the end of its validity. */
 const dueWhenDecided = ({ status, validUntil, inForce }: IdentityRow): Date | null =>
@@ -108,7 +108,7 @@ export function applyFailure(row: IdentityRow, now: Date): IdentityRow {
   const attempts = row.attempts + 1
   const since = row.status === 'Pending' ? row.createdAt : row.sessionExpiresAt
   if (since !== null && now.getTime() - since.getTime() > patienceMs) {
-    if (row.status === 'Pending') return failed(row, 'ProviderUnavailable')
+    if (row.status === 'Pending') return failRow(row, 'ProviderUnavailable')
     if (isUndecided(row)) return lapsed(row)
     // A decision stays until its document expires.
     if (row.status === 'Lapsed' || !row.inForce) return idle(row, null)
@@ -118,7 +118,7 @@ export function applyFailure(row: IdentityRow, now: Date): IdentityRow {
   return { ...row, attempts, dueAt: end !== null && end < retry ? end : retry }
 }
 
-export const failed = (row: IdentityRow, reason: 'RequestRefused' | 'ProviderUnavailable'): IdentityRow => ({
+export const failRow = (row: IdentityRow, reason: 'RequestRefused' | 'ProviderUnavailable'): IdentityRow => ({
   ...row,
   status: 'Failed',
   reason,

@@ -5,7 +5,7 @@ import { after, type Clock, isUuid, newId, type Sealer } from '../../kernel/inde
 import { type IdentityHint, IdentityRefused } from '../identity-port/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
-import { type Customers, subjectFor } from '../customers/index.ts'
+import { type Customers, selectComparedFields } from '../customers/index.ts'
 import { readRequest, retryDelayAfter } from './rules.ts'
 import * as store from './store.ts'
 import { createStep, leaseMs, type StepDeps } from './step.ts'
@@ -77,19 +77,19 @@ export function createIdentityChecks(deps: IdentityChecksDeps): IdentityChecks {
       const customerId = await resolveCustomer(partnerId, ref)
       const list = `identity-verifications:${partnerId}:${customerId}`
       const request = cursors.read(list, query)
-      const page = cursors.page(list, request, await store.ofCustomer(db, partnerId, customerId, request))
+      const page = cursors.page(list, request, await store.listVerifications(db, partnerId, customerId, request))
       return { ...page, data: page.data.map(toVerification) }
     },
     get: async (partnerId, ref, id) => {
       const customerId = await resolveCustomer(partnerId, ref)
-      const row = await store.byId(db, partnerId, { customerId, id })
+      const row = await store.verificationById(db, partnerId, { customerId, id })
       if (row === undefined) throw notFound('identity verification')
       return toVerification(row)
     },
     hint: async (provider, { reference, version }) => {
       const [partnerId = '', id = '', ...more] = reference.split('.')
       if (!isUuid(partnerId) || !isUuid(id) || more.length > 0) return false
-      return (await store.hint(db, { partnerId, id }, { provider, version, now: clock.now() })) > 0
+      return (await store.markDue(db, { partnerId, id }, { provider, version, now: clock.now() })) > 0
     },
     step: createStep(deps, contents, 'question'),
     expireStep: createStep(deps, contents, 'expiry'),
@@ -118,7 +118,13 @@ function createCreate(deps: IdentityChecksDeps): IdentityChecks['create'] {
       const now = clock.now()
       const key = { partnerId, id: newId() }
       const { customerType } = customer
-      const content = { customerType, subject: subjectFor(customer.kyc, kinds), returnUrl, url: null, evidence: null }
+      const content = {
+        customerType,
+        subject: selectComparedFields(customer.kyc, kinds),
+        returnUrl,
+        url: null,
+        evidence: null,
+      }
       const row: store.IdentityRow = {
         ...key,
         customerId: customer.id,
@@ -217,12 +223,12 @@ export const identityJobs = ({
 }: Pick<IdentityChecks, 'step' | 'eraseStep' | 'expireStep' | 'releaseLeases' | 'oldestDue'>): readonly Job[] => [
   defineJob({
     name: 'customers.identity_verifications',
-    due: store.verificationsDue,
+    due: store.nextVerificationDue,
     run: step,
     releaseLeases: (partnerId) => releaseLeases(partnerId),
     age: { queue: 'identity_verifications', since: oldestDue },
   }),
-  defineJob({ name: 'customers.identity_expiries', due: store.expiriesDue, run: expireStep }),
+  defineJob({ name: 'customers.identity_expiries', due: store.nextExpiryDue, run: expireStep }),
   defineJob({
     name: 'customers.identity_erasures',
     due: store.erasuresDue,

@@ -3,13 +3,13 @@
  * and records the response under the fence. If the process crashes in between, the row is due again, and the provider
  * repeats its response.
  */
-import { after, type Clock, type Log, minuteMs, newId, type Sealer, writeAmount } from '../../kernel/index.ts'
+import { after, type Clock, type Log, minuteMs, newId, type Sealer, toJsonAmount } from '../../kernel/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
 import { type IdentityCalls, IdentityRefused } from '../identity-port/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import { ifFound } from '../../kernel/api/index.ts'
 import type { Customer, Customers } from '../customers/index.ts'
-import { applyFailure, applyReport, applyStart, expired, failed } from './rules.ts'
+import { applyFailure, applyReport, applyStart, expireRow, failRow } from './rules.ts'
 import * as store from './store.ts'
 import type { identity, VerificationState } from '@partner-payments/wire'
 
@@ -37,10 +37,14 @@ const rowsPerClaimMax = 5
  * Creates the worker step for one kind of work. Expiries do not involve the provider, so they continue while it does
  * not respond.
  */
-export function createStep(deps: StepDeps, contents: store.ContentSealer, work: store.Work): () => Promise<number> {
+export function createStep(
+  deps: StepDeps,
+  contents: store.ContentSealer,
+  work: store.DueReason,
+): () => Promise<number> {
   const { db, clock, log } = deps
   const advance = async (claim: store.Claim) =>
-    record(deps, contents, claim, work === 'expiry' ? { row: expired(claim) } : await ask(deps, contents, claim))
+    record(deps, contents, claim, work === 'expiry' ? { row: expireRow(claim) } : await ask(deps, contents, claim))
   const workOn = async (partnerId: string): Promise<number> => {
     const now = clock.now()
     const lease = { id: newId(), until: after(now, leaseMs) }
@@ -88,7 +92,7 @@ async function ask(
   } catch (error) {
     if (error instanceof IdentityRefused && providerSession === null) {
       log.warn({ err: error, partnerId, verificationId: id, provider }, 'identity provider refused a verification')
-      return { row: failed(claim, 'RequestRefused') }
+      return { row: failRow(claim, 'RequestRefused') }
     }
     log.warn({ err: error, partnerId, verificationId: id, provider }, 'identity provider did not answer')
     return { row: applyFailure(claim, clock.now()) }
@@ -140,7 +144,7 @@ function appendUpdated(
 ): void {
   eventOutbox.append(tx, partnerId, 'customer.verification.updated', updatedAt, {
     // Events require an amount.
-    amount: writeAmount(0n, 'EUR'),
+    amount: toJsonAmount(0n, 'EUR'),
     currency: 'EUR',
     customFields: null,
     idempotencyKey: null,

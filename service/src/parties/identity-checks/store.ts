@@ -46,24 +46,24 @@ export function openVerification(tx: Tx, partnerId: string, customerId: string):
     where partner_id = ${partnerId} and customer_id = ${customerId} and status in ('Pending', 'Open', 'Processing')`)
 }
 
-export function byId(
+export function verificationById(
   tx: Tx,
   partnerId: string,
   { customerId, id }: { readonly customerId: string; readonly id: string },
 ): Promise<IdentityRow | undefined> {
-  return tx.row(sql`/* identity-checks.byId */
+  return tx.row(sql`/* identity-checks.verificationById */
     select ${columns} from customers.identity_verifications
     where partner_id = ${partnerId} and id = ${id} and customer_id = ${customerId}`)
 }
 
 /** Lists verifications older than the cursor, newest first. */
-export function ofCustomer(
+export function listVerifications(
   tx: Tx,
   partnerId: string,
   customerId: string,
   { limit, afterId }: PageRequest,
 ): Promise<readonly IdentityRow[]> {
-  return tx.rows(sql`/* identity-checks.ofCustomer */
+  return tx.rows(sql`/* identity-checks.listVerifications */
     select ${columns} from customers.identity_verifications where partner_id = ${partnerId} and customer_id = ${customerId}
       ${afterId === null ? noSql : sql`and id < ${afterId}`}
     order by id desc limit ${limit + 1}`)
@@ -81,18 +81,18 @@ export function verificationsInForce(
 }
 
 /** The reason why a row is due: a call to the provider, or the expiry of a document. */
-export type Work = 'question' | 'expiry'
+export type DueReason = 'question' | 'expiry'
 
 const expires = sql`in_force and status = 'Approved' and valid_until is not null`
 
-const dueFor = (work: Work, now: Date): Sql => {
+const dueFor = (work: DueReason, now: Date): Sql => {
   const isOver = sql`${expires} and valid_until <= ${now}`
   return sql`due_at <= ${now} and ${work === 'expiry' ? isOver : sql`not (${isOver})`}`
 }
 
 export function partnersDue(
   tx: Tx,
-  work: Work,
+  work: DueReason,
   now: Date,
   partnersMax: number,
 ): Promise<readonly { readonly partnerId: string }[]> {
@@ -107,18 +107,18 @@ export function partnersDue(
 }
 
 /** Reads when the next verification is due. */
-export const verificationsDue = (after: Date): Sql =>
+export const nextVerificationDue = (after: Date): Sql =>
   dueWork(
     'reads when the next identity verification is due',
-    (whose) => sql`/* identity-checks.verificationsDue */
+    (whose) => sql`/* identity-checks.nextVerificationDue */
       select due_at from customers.identity_verifications where due_at > ${after} and ${whose()} order by due_at limit 1`,
   )
 
 /** Reads when the next document expires. */
-export const expiriesDue = (after: Date): Sql =>
+export const nextExpiryDue = (after: Date): Sql =>
   dueWork(
     'reads when the next document of a customer expires',
-    (whose) => sql`/* identity-checks.expiriesDue */
+    (whose) => sql`/* identity-checks.nextExpiryDue */
       select valid_until as due_at from customers.identity_verifications
       where ${expires} and valid_until > ${after} and ${whose()} order by valid_until limit 1`,
   )
@@ -142,7 +142,7 @@ export function claimDue(
   tx: Tx,
   partnerId: string,
   lease: { readonly id: string; readonly until: Date },
-  work: Work,
+  work: DueReason,
   now: Date,
   rowsMax: number,
 ): Promise<readonly Claim[]> {
@@ -179,12 +179,12 @@ export async function replaceEarlier(
  * Makes a verification due if the provider has a newer version. A worker that is calling the provider loses its lease,
  * because its response may be older. Returns 0 if the version is not newer, or there is no such verification.
  */
-export function hint(
+export function markDue(
   tx: Tx,
   { partnerId, id }: IdentityKey,
   { provider, version, now }: { readonly provider: string; readonly version: bigint; readonly now: Date },
 ): Promise<number> {
-  return tx.run(sql`/* identity-checks.hint */
+  return tx.run(sql`/* identity-checks.markDue */
     update customers.identity_verifications set due_at = ${now}, lease_id = null
     where partner_id = ${partnerId} and id = ${id} and provider = ${provider} and provider_version < ${version}
       and status <> 'Failed' and (in_force or decided_at is null)`)
@@ -203,19 +203,19 @@ export function openVerifications(tx: Tx, partnerId: string, customerId: string)
     where partner_id = ${partnerId} and customer_id = ${customerId} and (decided_at is null or due_at is not null) for update`)
 }
 
-export async function close(
+export async function closeVerification(
   tx: Tx,
   { partnerId, id }: IdentityKey,
   { status, contentSealed, now }: Pick<IdentityRow, 'status' | 'contentSealed'> & { readonly now: Date },
 ): Promise<void> {
-  await tx.run(sql`/* identity-checks.close */
+  await tx.run(sql`/* identity-checks.closeVerification */
     update customers.identity_verifications set status = ${status}, content_sealed = ${contentSealed}, due_at = null, lease_id = null,
       updated_at = ${now}
     where partner_id = ${partnerId} and id = ${id}`)
 }
 
-export async function deleteOf(tx: Tx, partnerId: string, customerId: string): Promise<void> {
-  await tx.run(sql`/* identity-checks.deleteOf */
+export async function deleteVerifications(tx: Tx, partnerId: string, customerId: string): Promise<void> {
+  await tx.run(sql`/* identity-checks.deleteVerifications */
     delete from customers.identity_verifications where partner_id = ${partnerId} and customer_id = ${customerId}`)
 }
 

@@ -1,6 +1,6 @@
 /** The port of an identity provider. A connector implements it (docs/guides/identity-providers.md). */
 import { deliverySignature, type identity } from '@partner-payments/wire'
-import { createBreaker, inTime, minuteMs, secondMs } from '../../kernel/index.ts'
+import { createBreaker, withTimeLimit, minuteMs, secondMs } from '../../kernel/index.ts'
 import { timingSafeEqual } from 'node:crypto'
 
 export type IdentityKind = identity.IdentityKind
@@ -91,7 +91,7 @@ export function createIdentityCalls(provider: IdentityProvider): IdentityCalls {
   const breaker = createBreaker()
   const call = async <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     try {
-      const answer = await inTime(provider.timeoutMs, work)
+      const answer = await withTimeLimit(provider.timeoutMs, work)
       breaker.answered()
       return answer
     } catch (error) {

@@ -1,6 +1,6 @@
 /** Answers whether a name and an IBAN belong together: by a scheme, or by comparison for IBANs that this service has issued. */
-import { beneficiaries, type NotPossibleReason, selectForeign, Type } from '@partner-payments/wire'
-import { type Breaker, createBreaker, inTime, TimeLimitExceeded, type Log } from '../../kernel/index.ts'
+import { beneficiaries, type NotPossibleReason, selectUntrustedFields, Type } from '@partner-payments/wire'
+import { type Breaker, createBreaker, withTimeLimit, TimeLimitExceeded, type Log } from '../../kernel/index.ts'
 import type { PayeeQuestion, PayeeVerdict, PayeeScheme } from './port.ts'
 
 /** `source`: the id of the scheme, or `own` if this service has issued the IBAN. */
@@ -49,7 +49,10 @@ export function createVerification(deps: {
       if (scheme === null) return notPossible('none', 'SchemeNotConfigured')
       if (breaker.state() === 'open') return notPossible(scheme.id, 'SchemeUnavailable')
       try {
-        const answer = selectForeign(await inTime(scheme.timeoutMs, (signal) => scheme.ask(question, signal)), Answer)
+        const answer = selectUntrustedFields(
+          await withTimeLimit(scheme.timeoutMs, (signal) => scheme.ask(question, signal)),
+          Answer,
+        )
         if (answer === undefined) throw new Error('the scheme answered with something else')
         breaker.answered()
         return { ...answer, source: scheme.id }

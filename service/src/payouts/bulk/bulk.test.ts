@@ -5,7 +5,7 @@ import { type BodyOf, rawNumber } from '@partner-payments/wire'
 import { addPartner, balanceOf, createTestService, ip, type TestPartner } from '../../../../test/support/composition.ts'
 import { Refusal } from '../../kernel/api/index.ts'
 import { dayMs, minuteMs, newId, nilId } from '../../kernel/index.ts'
-import { eraseKept, sql } from '../../postgres/index.ts'
+import { eraseExpiredRecords, sql } from '../../postgres/index.ts'
 import { type FilePayment, pain001Text } from '../../../../test/support/pain001.ts'
 import { refused as refusedBy } from '../../../../test/support/refusals.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
@@ -487,7 +487,7 @@ suite('from a pain.001', async () => {
     const { partnerId } = partner
     const endedBefore = new Date(service.clock.now().getTime() + dayMs)
     const page = { partnerId, afterId: nilId, beforeId: newId(), endedBefore, rowsMax: 10 }
-    await service.db.transaction((tx) => eraseKept(tx, keptBulks, page))
+    await service.db.transaction((tx) => eraseExpiredRecords(tx, keptBulks, page))
     const [item] = await service.bulkPayouts.items(partnerId, bulk.id, undefined)
     assert.deepEqual([item?.reference, item?.endToEndId], [null, null])
     assert.equal((await service.payouts.get(partnerId, item?.payoutId ?? '')).partnerEndToEndId, 'A-1')

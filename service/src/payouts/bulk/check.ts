@@ -5,22 +5,28 @@ import { after, type Clock, dayMs, firstIdOf, newId, type Money } from '../../ke
 import type { Database } from '../../postgres/index.ts'
 import { accountTypeCodes } from '../../rails/index.ts'
 import type { Beneficiaries, Beneficiary, PayeeCheck, VerificationRow } from '../../parties/beneficiaries/index.ts'
-import { normalReference, type JudgedBatch, type PayoutCall, type Payouts, type PossibleDuplicates } from '../index.ts'
+import {
+  normaliseReference,
+  type BatchPreview,
+  type PayoutCall,
+  type Payouts,
+  type PossibleDuplicates,
+} from '../index.ts'
 import { lineDigest } from './digest.ts'
-import { type ColumnMistake, readLine, type ReadLine, type TypedLine } from './lines.ts'
-import { knownPayees, type NewPayee, type ResolvedPayee, resolvePayee } from './resolve.ts'
+import { type ColumnMistake, parseLine, type ParsedLine, type TypedLine } from './lines.ts'
+import { indexPayees, type NewPayee, type ResolvedPayee, resolvePayee } from './resolve.ts'
 import { readAddress, addressProblem, accountTypeProblem } from './from-file.ts'
 import * as store from './store.ts'
 
 /** Valid line whose payee is known, or will be created. */
-type ReadyLine = ReadLine & { readonly typed: TypedLine; readonly resolved: KnownPayee }
+type ReadyLine = ParsedLine & { readonly typed: TypedLine; readonly resolved: KnownPayee }
 type KnownPayee = Extract<ResolvedPayee, { readonly kind: 'saved' | 'new' }>
 
 export type CheckedLine = {
   readonly typed: TypedLine
   /** Mistakes in cells. The line was not checked further. */
   readonly mistakes: readonly ColumnMistake[]
-  readonly read: ReadLine | undefined
+  readonly read: ParsedLine | undefined
   readonly resolved: ResolvedPayee | undefined
   /** Reason why the payee cannot be created, or the payout would be refused now. */
   readonly refusal: Refusal | undefined
@@ -50,7 +56,7 @@ type EarlierBulk = Pick<store.BulkRow, 'id' | 'createdAt' | 'accountName'> & {
 export type CheckedBulk = {
   readonly lines: readonly CheckedLine[]
   readonly newPayees: readonly CheckedPayee[]
-  readonly funds: JudgedBatch['funds']
+  readonly funds: BatchPreview['funds']
   readonly earlier: readonly EarlierBulk[]
   /** Digest of all that a person sees before deciding: lines, payees, refusals, earlier bulks. */
   readonly seen: string
@@ -75,7 +81,7 @@ const earlierShown = 3
 
 export function createBulkCheck(deps: BulkCheckDeps): BulkCheck {
   return async (caller, key, typed) => {
-    const read = typed.map((line) => ({ typed: line, read: readLine(line) }))
+    const read = typed.map((line) => ({ typed: line, read: parseLine(line) }))
     const right = read.flatMap((line) => (isReadLine(line.read) ? [line.read] : []))
     const known = await readKnownPayees(deps, caller.partnerId, right)
     const today = deps.clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
@@ -127,16 +133,16 @@ function withFileDetails(resolved: ResolvedPayee, { file }: TypedLine, today: st
   return isOther ? { kind: 'problem', code: 'payeeOtherType' } : resolved
 }
 
-const isReadLine = (read: ReturnType<typeof readLine>): read is ReadLine => !Array.isArray(read)
+const isReadLine = (read: ReturnType<typeof parseLine>): read is ParsedLine => !Array.isArray(read)
 
-async function readKnownPayees({ beneficiaries }: BulkCheckDeps, partnerId: string, lines: readonly ReadLine[]) {
+async function readKnownPayees({ beneficiaries }: BulkCheckDeps, partnerId: string, lines: readonly ParsedLine[]) {
   const accounts = lines.flatMap(({ payee }) => ('text' in payee ? [] : [payee.account]))
   const texts = lines.flatMap(({ payee }) => ('text' in payee ? [payee.text] : []))
   const [withAccounts, withTexts] = await Promise.all([
     accounts.length === 0 ? [] : beneficiaries.byAccounts(partnerId, null, [...new Set(accounts)]),
     beneficiaries.byTexts(partnerId, [...new Set(texts)]),
   ])
-  return knownPayees(withAccounts, withTexts)
+  return indexPayees(withAccounts, withTexts)
 }
 
 type AssessedPayee = CheckedPayee & { readonly row: Beneficiary | undefined }
@@ -193,7 +199,7 @@ async function judge(
   caller: Caller,
   lines: readonly ReadyLine[],
   made: ReadonlyMap<string, AssessedPayee>,
-): Promise<{ readonly judged: JudgedBatch; readonly byLine: ReadonlyMap<TypedLine, JudgedLines> }> {
+): Promise<{ readonly judged: BatchPreview; readonly byLine: ReadonlyMap<TypedLine, JudgedLines> }> {
   const byLine = new Map<TypedLine, JudgedLines>()
   const bulk = { id: newId(), sums: sumsOf(lines) }
   const called = lines.flatMap((line) => {
@@ -228,7 +234,7 @@ const sumsOf = (lines: readonly ReadyLine[]) =>
 
 function toCall(
   caller: Caller,
-  { amount, currency, reference }: ReadLine,
+  { amount, currency, reference }: ParsedLine,
   beneficiaryId: string,
   bulk: { readonly id: string; readonly sums: readonly Money[] },
 ): PayoutCall {
@@ -240,7 +246,7 @@ function toCall(
 }
 
 const isSameReference = (one: ReadyLine | undefined, other: ReadyLine | undefined): boolean =>
-  normalReference(one?.reference ?? null) === normalReference(other?.reference ?? null)
+  normaliseReference(one?.reference ?? null) === normaliseReference(other?.reference ?? null)
 
 const noDuplicates = { earlier: [], scheduled: [], lines: [] }
 

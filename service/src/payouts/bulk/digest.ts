@@ -1,7 +1,7 @@
 /** Pure: the digest of a line, which finds the same payment in earlier bulks. */
 import { createHash } from 'node:crypto'
 import type { Minor } from '../../kernel/index.ts'
-import { normalReference } from '../index.ts'
+import { normaliseReference } from '../index.ts'
 
 type Line = {
   readonly beneficiaryId: string
@@ -15,6 +15,6 @@ type Line = {
  * have the same digest is 3 in 100 million.
  */
 export function lineDigest({ beneficiaryId, amount, currency, reference }: Line): bigint {
-  const text = JSON.stringify([beneficiaryId.toLowerCase(), String(amount), currency, normalReference(reference)])
+  const text = JSON.stringify([beneficiaryId.toLowerCase(), String(amount), currency, normaliseReference(reference)])
   return createHash('sha256').update(text).digest().readBigInt64BE()
 }

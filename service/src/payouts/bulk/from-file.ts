@@ -6,7 +6,7 @@ import {
   type FieldError,
   type PayeeAddress,
   rawNumber,
-  selectForeign,
+  selectUntrustedFields,
 } from '@partner-payments/wire'
 import { type Caller, refuseFields, refuseInvalid } from '../../kernel/api/index.ts'
 import {
@@ -23,7 +23,7 @@ import { amountText, type Clock, isCurrency } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
 import {
   accountTypeCodes,
-  formatDomestic,
+  formatDomesticAccount,
   isInForce,
   chooseRail,
   readAmericanNumber,
@@ -32,12 +32,12 @@ import {
   listRequirements,
   routingProblem,
 } from '../../rails/index.ts'
-import { type Beneficiaries, isAddress } from '../../parties/beneficiaries/index.ts'
+import { type Beneficiaries, isValidAddress } from '../../parties/beneficiaries/index.ts'
 import type { Customers } from '../../parties/customers/index.ts'
 import type { AccountFields } from './lines.ts'
 
 type PayoutsOfFile = BodyOf<'createBulkPayout'>['payouts']
-export type Payment = { readonly batch: PaymentBatch; readonly transfer: CreditTransfer }
+export type Pain001Payment = { readonly batch: PaymentBatch; readonly transfer: CreditTransfer }
 
 /** Returns the pointer of every problem: the whole file is in one field. */
 export const pointerInFile = (): string => '/document'
@@ -63,7 +63,9 @@ export async function readPayouts(
   { document, customerId }: BodyOf<'createBulkPayoutFromFile'>,
 ): Promise<PayoutsOfFile> {
   const message = await read(document)
-  const payments = message.batches.flatMap((batch) => batch.transfers.map((transfer): Payment => ({ batch, transfer })))
+  const payments = message.batches.flatMap((batch) =>
+    batch.transfers.map((transfer): Pain001Payment => ({ batch, transfer })),
+  )
   if (payments.length > paymentsMax)
     throw refuseDocument(`has ${payments.length} payments; at most ${paymentsMax} are accepted`)
   const today = clock.now().toISOString().slice(0, 'YYYY-MM-DD'.length)
@@ -77,7 +79,7 @@ export async function readPayouts(
   const addresses = new Map<string, PayeeAddress>()
   const payouts = payments.flatMap((payment, index) => {
     const { transfer } = payment
-    const mistake = findMistake(payment, today)
+    const mistake = findUnsupportedRequest(payment, today)
     const found = known.get(`${accountOf(transfer)} ${transfer.money.currency}`) ?? []
     const beneficiary = findPayee(found, transfer)
     const problem =
@@ -137,13 +139,13 @@ export function readAccountFields({
   const [sortCode, british] = [readSortCode(clearingId), readBritishNumber(creditorAccount.other)]
   if (system === 'GBDSC' && sortCode !== undefined && british !== undefined)
     return {
-      account: formatDomestic({ system, sortCode, accountNumber: british }),
+      account: formatDomesticAccount({ system, sortCode, accountNumber: british }),
       fields: { sortCode, accountNumber: british },
     }
   const american = readAmericanNumber(creditorAccount.other)
   if (system === 'USABA' && routingProblem(clearingId) === undefined && american !== undefined)
     return {
-      account: formatDomestic({ system, routingNumber: clearingId, accountNumber: american }),
+      account: formatDomesticAccount({ system, routingNumber: clearingId, accountNumber: american }),
       fields: { routingNumber: clearingId, accountNumber: american },
     }
   return undefined
@@ -182,8 +184,8 @@ export function readAddress({ creditor }: Pick<CreditTransfer, 'creditor'>): Pay
     ...(countrySubdivision === undefined ? {} : { state: countrySubdivision }),
     ...{ city, country },
   }
-  const found = selectForeign(address, beneficiarySchemas.PayeeAddress)
-  return found !== undefined && isAddress(found) ? found : undefined
+  const found = selectUntrustedFields(address, beneficiarySchemas.PayeeAddress)
+  return found !== undefined && isValidAddress(found) ? found : undefined
 }
 
 type AddressedTransfer = Pick<CreditTransfer, 'creditor'> & {
@@ -229,7 +231,7 @@ const cityCharsMax = 35
 const withoutEffect = new Set(['InstrPrty', 'SvcLvl', 'LclInstrm', 'ChrgBr'])
 
 /** Request in a payment that payouts do not support. `given` is the text of the file. */
-export type FileMistake = { readonly code: keyof typeof mistakeTexts; readonly given: string }
+export type UnsupportedRequest = { readonly code: keyof typeof mistakeTexts; readonly given: string }
 
 const mistakeTexts = {
   executionDate: (given: string) => `ReqdExctnDt is ${given}; payouts are made at once`,
@@ -246,7 +248,10 @@ const mistakeTexts = {
 export const endToEndIdForm = `at most 35 characters, of the letters A to Z, digits, spaces and /-?:().,'+, without a slash at its ends or two in a row`
 
 /** Finds a request in a payment that payouts do not support. No field of a payment is dropped silently. */
-export function findMistake({ batch, transfer }: Payment, today: string): FileMistake | undefined {
+export function findUnsupportedRequest(
+  { batch, transfer }: Pain001Payment,
+  today: string,
+): UnsupportedRequest | undefined {
   const { executionDate, categoryPurpose, ultimateDebtor } = batch
   const { purpose, ultimateCreditor, remittance, endToEndId, money, others } = transfer
   if (executionDate.slice(0, today.length) > today) return { code: 'executionDate', given: executionDate }

@@ -6,7 +6,7 @@
  * submitted again is never a second payout. A bulk ends when each of its items has a result.
  */
 export { type CheckedBulk, type CheckedLine, type CheckedPayee, lineKey } from './check.ts'
-export { readAddress as addressOfFile, type FileMistake } from './from-file.ts'
+export { readAddress as addressOfFile, type UnsupportedRequest } from './from-file.ts'
 export { readPain001Lines, type Pain001Lines } from './file-lines.ts'
 export { lineColumns, type LineColumn, type TypedLine } from './lines.ts'
 export { bulksJob, type BulkPayouts, createBulkPayouts } from './service.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { lineDigest } from './digest.ts'
-import { lineColumns, readLine, type TypedLine } from './lines.ts'
+import { lineColumns, parseLine, type TypedLine } from './lines.ts'
 
 const cellsOf = (given: Partial<TypedLine['cells']>) =>
   ({ ...Object.fromEntries(lineColumns.map((column) => [column, ''])), ...given }) as TypedLine['cells']
@@ -10,7 +10,7 @@ const right = { name: 'Ada Lovelace', iban, amount: '10', currency: 'EUR' }
 
 /** The codes of the mistakes by column, or `right`. */
 const judged = (given: Partial<TypedLine['cells']>): readonly string[] => {
-  const read = readLine({ cells: cellsOf(given) })
+  const read = parseLine({ cells: cellsOf(given) })
   return Array.isArray(read) ? read.map(({ column, code }) => `${column} ${code}`) : ['right']
 }
 
@@ -58,7 +58,7 @@ test('amounts are parsed in the formats of several countries, and ambiguous amou
     [`1${'0'.repeat(50)}`, 'amountForm'],
   ]
   for (const [typed, expected] of table) {
-    const read = readLine({ cells: cellsOf({ ...right, amount: typed }) })
+    const read = parseLine({ cells: cellsOf({ ...right, amount: typed }) })
     const found = 'amount' in read ? read.amount : read.map(({ code }) => code).join()
     assert.equal(found, expected, typed)
   }
@@ -116,7 +116,7 @@ test('accounts are parsed in every form, and each mistake has its code', () => {
 })
 
 test('the account in a line must match its saved payee', () => {
-  const read = readLine({ cells: cellsOf({ ...right, payee: 'landlord' }) })
+  const read = parseLine({ cells: cellsOf({ ...right, payee: 'landlord' }) })
   assert.ok(!Array.isArray(read) && 'payee' in read)
   assert.deepEqual(read.payee, { text: 'landlord', account: iban })
 })

@@ -1,9 +1,9 @@
 /** Pure: reads the lines of a bulk as people type them: payee or account, amount, currency, reference. */
-import { nameCharsMax, Reference, selectForeign, beneficiaries as wire } from '@partner-payments/wire'
+import { nameCharsMax, Reference, selectUntrustedFields, beneficiaries as wire } from '@partner-payments/wire'
 import type { CreditTransfer } from '../../iso20022/index.ts'
 import { amountMajorMax, currencies, type Currency, isFiat, type Minor } from '../../kernel/index.ts'
 import {
-  formatDomestic,
+  formatDomesticAccount,
   ibanProblem,
   readAmericanNumber,
   readBritishNumber,
@@ -25,10 +25,10 @@ export type TypedLine = {
   readonly cells: Readonly<Record<LineColumn, string>>
   readonly choice?: string
   /** Fields that only a pain.001 has. Absent: the line comes from a spreadsheet. */
-  readonly file?: FileParts
+  readonly file?: Pain001Fields
 }
 
-export type FileParts = {
+export type Pain001Fields = {
   readonly endToEndId?: string
   readonly bic?: string
   /** ExternalCashAccountType1Code. */
@@ -56,7 +56,7 @@ export type LinePayee =
   /** `account`: the IBAN, or the text of a domestic account. */
   | { readonly name: string; readonly account: string; readonly fields: AccountFields }
 
-export type ReadLine = {
+export type ParsedLine = {
   readonly amount: Minor
   readonly currency: Currency
   readonly reference: string | null
@@ -64,7 +64,7 @@ export type ReadLine = {
 }
 
 /** Reads a line, or returns all its mistakes. */
-export function readLine({ cells }: Pick<TypedLine, 'cells'>): ReadLine | readonly ColumnMistake[] {
+export function parseLine({ cells }: Pick<TypedLine, 'cells'>): ParsedLine | readonly ColumnMistake[] {
   const amount = readTypedAmount(cells.amount)
   const currency = readCurrency(cells.currency)
   const payee = readPayee(cells, typeof currency === 'string' && isFiat(currency) ? currency : undefined)
@@ -73,7 +73,7 @@ export function readLine({ cells }: Pick<TypedLine, 'cells'>): ReadLine | readon
     ...('minor' in amount ? [] : [{ column: 'amount' as const, code: amount.mistake }]),
     ...(typeof currency === 'string' ? [] : [{ column: 'currency' as const, code: currency.mistake }]),
     ...(Array.isArray(payee) ? (payee as readonly ColumnMistake[]) : []),
-    ...(reference !== '' && selectForeign(reference, Reference) === undefined
+    ...(reference !== '' && selectUntrustedFields(reference, Reference) === undefined
       ? [{ column: 'reference' as const, code: 'referenceWrong' as const }]
       : []),
   ]
@@ -153,7 +153,7 @@ function readPayee(cells: TypedLine['cells'], currency: Currency | undefined): L
   if (Array.isArray(account)) mistakes.push(...(account as readonly ColumnMistake[]))
   if (text === '' && name === '')
     mistakes.push(hasAccount ? { column: 'name', code: 'nameMissing' } : { column: 'payee', code: 'payeeMissing' })
-  if (name !== '' && selectForeign(name, wire.BeneficiaryCreate.properties.name) === undefined)
+  if (name !== '' && selectUntrustedFields(name, wire.BeneficiaryCreate.properties.name) === undefined)
     mistakes.push({ column: 'name', code: 'nameWrong' })
   if (text.length > nameCharsMax) mistakes.push({ column: 'payee', code: 'nameWrong' })
   if (mistakes.length > 0 || Array.isArray(account)) return mistakes
@@ -199,7 +199,10 @@ function readBritish(
     mistakes.push({ column: 'accountNumber', code: number === '' ? 'accountNumberMissing' : 'accountNumberForm' })
   if (currency !== undefined && currency !== 'GBP') mistakes.push({ column: 'sortCode', code: 'accountCurrency' })
   if (mistakes.length > 0 || sortCode === undefined || accountNumber === undefined) return mistakes
-  return { account: formatDomestic({ system: 'GBDSC', sortCode, accountNumber }), fields: { sortCode, accountNumber } }
+  return {
+    account: formatDomesticAccount({ system: 'GBDSC', sortCode, accountNumber }),
+    fields: { sortCode, accountNumber },
+  }
 }
 
 function readAmerican(
@@ -215,7 +218,7 @@ function readAmerican(
   if (currency !== undefined && currency !== 'USD') mistakes.push({ column: 'routingNumber', code: 'accountCurrency' })
   if (mistakes.length > 0 || accountNumber === undefined) return mistakes
   return {
-    account: formatDomestic({ system: 'USABA', routingNumber, accountNumber }),
+    account: formatDomesticAccount({ system: 'USABA', routingNumber, accountNumber }),
     fields: { routingNumber, accountNumber },
   }
 }

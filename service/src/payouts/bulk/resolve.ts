@@ -3,7 +3,7 @@ import type { BodyOf } from '@partner-payments/wire'
 import { isUuid, type Currency } from '../../kernel/index.ts'
 import type { Beneficiary } from '../../parties/beneficiaries/index.ts'
 import { compareNames } from '../../parties/payee-check/index.ts'
-import type { AccountFields, LinePayee, ReadLine } from './lines.ts'
+import type { AccountFields, LinePayee, ParsedLine } from './lines.ts'
 
 /**
  * `payeeOtherAccount`: the line has another account than the payee. `payeeCurrency`: the payee with this account or
@@ -30,7 +30,7 @@ export type ResolvedPayee =
   | { readonly kind: 'question'; readonly about: 'name' | 'several'; readonly options: readonly Beneficiary[] }
   | { readonly kind: 'problem'; readonly code: PayeeProblem; readonly currencies?: readonly string[] }
 
-export type KnownPayees = {
+export type PayeeIndex = {
   /** Payees by the text of their account. */
   readonly byAccount: ReadonlyMap<string, readonly Beneficiary[]>
   readonly byText: (text: string) => readonly Beneficiary[]
@@ -39,7 +39,7 @@ export type KnownPayees = {
 const accountOf = ({ iban, domesticAccount }: Beneficiary): string => iban ?? domesticAccount ?? ''
 
 /** Indexes payees by id, alias and name. A customer's payee is found only by its id, because its payouts belong to the customer. */
-export function knownPayees(withAccounts: readonly Beneficiary[], withTexts: readonly Beneficiary[]): KnownPayees {
+export function indexPayees(withAccounts: readonly Beneficiary[], withTexts: readonly Beneficiary[]): PayeeIndex {
   const own = withTexts.filter(({ customerId }) => customerId === null)
   const ids = Map.groupBy(withTexts, ({ id }) => id)
   const aliases = Map.groupBy(own, ({ alias }) => alias?.toLowerCase() ?? '')
@@ -54,8 +54,8 @@ export function knownPayees(withAccounts: readonly Beneficiary[], withTexts: rea
 
 /** Finds the payee of a line. `choice`: the id of the chosen payee, or `new`. A choice that does not fit the question is ignored. */
 export function resolvePayee(
-  { payee, currency }: Pick<ReadLine, 'payee' | 'currency'>,
-  known: KnownPayees,
+  { payee, currency }: Pick<ParsedLine, 'payee' | 'currency'>,
+  known: PayeeIndex,
   choice: string | undefined,
 ): ResolvedPayee {
   return 'text' in payee
@@ -69,7 +69,7 @@ type PayeeByAccount = Exclude<LinePayee, NamedPayee>
 function resolveByAccount(
   line: PayeeByAccount,
   currency: Currency,
-  { byAccount }: KnownPayees,
+  { byAccount }: PayeeIndex,
   choice: string | undefined,
 ): ResolvedPayee {
   const options = (byAccount.get(line.account) ?? []).filter((payee) => payee.currency === currency)
@@ -85,7 +85,7 @@ function resolveByAccount(
 function resolveByName(
   { text, account }: NamedPayee,
   currency: Currency,
-  { byText }: KnownPayees,
+  { byText }: PayeeIndex,
   choice: string | undefined,
 ): ResolvedPayee {
   const found = byText(text).filter((payee) => payee.walletAddress === null)

@@ -1,7 +1,7 @@
 /** Maps API operations to module operations and response shapes, for bulks. */
 import { bulkPayouts as wire, type ResponseOf } from '@partner-payments/wire'
 import { type Handlers, writePage, createRecordWriter } from '../../kernel/api/index.ts'
-import { writeAmount } from '../../kernel/index.ts'
+import { toJsonAmount } from '../../kernel/index.ts'
 import { type BulkDecision, toProblem, type BulkAwaitingApproval } from '../index.ts'
 import type { Bulk, BulkItem, BulkPayouts } from './service.ts'
 
@@ -35,7 +35,7 @@ const toApproval = (waiting: BulkAwaitingApproval | undefined): ResponseOf<'getB
     ? { payouts: 0, totals: [], needsPasskey: false }
     : {
         payouts: waiting.payouts.length,
-        totals: waiting.totals.map(({ amount, currency }) => ({ amount: writeAmount(amount, currency), currency })),
+        totals: waiting.totals.map(({ amount, currency }) => ({ amount: toJsonAmount(amount, currency), currency })),
         needsPasskey: waiting.needsPasskey,
         expiresAt: waiting.expiresAt.toISOString(),
       }
@@ -62,7 +62,7 @@ const writeItem = createRecordWriter(wire.BulkPayoutItem)
 const toItem = ({ reference, transactionReference, problemCode, problemDetail, ...item }: BulkItem) =>
   writeItem({
     ...item,
-    amount: writeAmount(item.amount, item.currency),
+    amount: toJsonAmount(item.amount, item.currency),
     userReference: reference,
     reference: transactionReference,
     problem: problemCode === null ? null : { code: problemCode, detail: problemDetail ?? '' },

@@ -7,8 +7,8 @@ import {
   type Cursors,
   notFound,
   type Page,
-  readAmount,
-  readCurrency,
+  parseAmount,
+  parseCurrency,
   Refusal,
   refuseField,
   refuseFields,
@@ -24,12 +24,12 @@ import {
   type BulkAwaitingApproval,
   type BulkDecision,
   payoutFingerprint,
-  type LookedUp,
+  type BatchData,
   type PayoutCall,
   type PayoutRow,
   type Payouts,
   toProblem,
-  requirePaidBy,
+  requireSupportedCurrency,
 } from '../index.ts'
 import { endToEndIdForm, readPayouts, pointerInFile } from './from-file.ts'
 import { type BulkCheck, createBulkCheck } from './check.ts'
@@ -292,9 +292,9 @@ function readItems(
   const seen = new Map<string, number>()
   const items = payouts.flatMap(({ amount, currency: code, idempotencyKey, reference = null, ...payout }, position) => {
     try {
-      const currency = readCurrency(code, pointerOf(position, 'currency'))
-      requirePaidBy('createFiatPayout', currency, pointerOf(position, 'currency'))
-      const minor = readAmount(amount, currency, pointerOf(position, 'amount'))
+      const currency = parseCurrency(code, pointerOf(position, 'currency'))
+      requireSupportedCurrency('createFiatPayout', currency, pointerOf(position, 'currency'))
+      const minor = parseAmount(amount, currency, pointerOf(position, 'amount'))
       const earlier = seen.get(idempotencyKey)
       if (earlier !== undefined) throw refuseRepeatedKey(pointerOf(position, 'idempotencyKey'), earlier)
       seen.set(idempotencyKey, position)
@@ -363,7 +363,7 @@ function createSubmitAll({ db, payouts: accepting }: Deps): SubmitAll {
   const { read, work } = accepting.acceptance()
   const attempt: SubmitAll = async (calls, made) => {
     try {
-      await db.transaction<void, LookedUp>(
+      await db.transaction<void, BatchData>(
         async (tx, found) => {
           const outcomes = await work(tx, calls, found, undefined)
           const refusals = new Map<PayoutCall, Refusal>()

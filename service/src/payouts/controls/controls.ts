@@ -5,12 +5,12 @@
  */
 import type { Rail, VerificationState } from '@partner-payments/wire'
 import { type Currency, type Minor, nilId, partnerKey } from '../../kernel/index.ts'
-import { type AccountSnapshots, isMovementRead, controlsVersion, type Ledger } from '../../ledger/index.ts'
+import { type AccountSnapshots, hasBothAccounts, controlsVersion, type Ledger } from '../../ledger/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { ReferenceConverter, Rates, ReferenceAmount } from '../../rates/index.ts'
 import type { PayeeCheck } from '../../parties/beneficiaries/index.ts'
 import {
-  neededApproval,
+  requiredApproval,
   type ApprovalRule,
   hasCountedLimits,
   type CoolingOff,
@@ -24,19 +24,19 @@ import {
   applicableLimits,
   type LimitTable,
   limitTable,
-  type NeededApproval,
+  type RequiredApproval,
   type PeriodStarts,
   periodStarts,
 } from './rules.ts'
-import { type CustomerIdOf, readLimits, readUsed, type UsedAmounts } from './counting.ts'
+import { type CustomerIdOf, readLimits, readUsedAmounts, type UsedAmounts } from './counting.ts'
 import {
   type BalanceKey,
-  balancesOf,
+  controlledBalances,
   type ControlledCall,
   debitedCurrency,
-  type AmountSide,
+  type ControlledAmount,
   sideOverAllCurrencies,
-  sidesOfCall,
+  controlledAmountsOfCall,
   unknownAmount,
 } from './sides.ts'
 import { readFeeRules, readControlRules, limitsFor, readOwnLimits } from './store.ts'
@@ -158,26 +158,29 @@ export type ControlRequirements = {
   readonly reference: ReferenceAmount | null
   readonly fee: Minor
   /** Null: no approval is needed. */
-  readonly approval: NeededApproval | null
+  readonly approval: RequiredApproval | null
   /** See `coolingOffEnd`. */
   readonly coolingOff: Date | undefined | null
 }
 
 /** Counters that a batch reads together with its first reads, by the cached rules. */
-export type EarlyControls = { readonly counted: readonly ControlledCall[]; readonly used: UsedAmounts }
+export type PrefetchedControls = { readonly counted: readonly ControlledCall[]; readonly used: UsedAmounts }
 
 /** Reads the counters of a batch early, by the cached rules. Sends no statement if no payout is counted. */
-export async function readEarly<Call extends ControlledCall>(
+export async function prefetchControls<Call extends ControlledCall>(
   tx: Tx,
   { lastRead }: RuleReader,
   calls: readonly Call[],
   cachedCustomerIdOf: (call: Call) => string | null | undefined,
   now: Date,
-): Promise<EarlyControls> {
-  const isCounted = (call: Call) => balancesOf(call).some((balance) => lastRead(balance)?.isCounted === true)
+): Promise<PrefetchedControls> {
+  const isCounted = (call: Call) => controlledBalances(call).some((balance) => lastRead(balance)?.isCounted === true)
   const counted = calls.filter((call) => isCounted(call) && cachedCustomerIdOf(call) !== undefined)
   const references = referencesOf(counted, lastRead)
-  return { counted, used: await readUsed(tx, counted, (call) => cachedCustomerIdOf(call) ?? null, references, now) }
+  return {
+    counted,
+    used: await readUsedAmounts(tx, counted, (call) => cachedCustomerIdOf(call) ?? null, references, now),
+  }
 }
 
 /** Lists the currencies of the rules across all currencies for these calls. */
@@ -207,24 +210,24 @@ export async function readControls<Call extends ControlledCall>(
   },
   calls: readonly Call[],
   accounts: AccountSnapshots,
-  early: EarlyControls,
+  early: PrefetchedControls,
   customerIdOf: CustomerIdOf<Call>,
   now: Date,
 ): Promise<BatchControls> {
-  const rules = await reader.read(tx, calls.flatMap(balancesOf), accounts)
+  const rules = await reader.read(tx, calls.flatMap(controlledBalances), accounts)
   const rulesOf = (balance: BalanceKey) => rules.get(rulesKey(balance))
   const has = (call: Call, what: (found: BalanceRules) => boolean) =>
-    balancesOf(call).some((balance) => {
+    controlledBalances(call).some((balance) => {
       const found = rulesOf(balance)
       return found !== undefined && what(found)
     })
   const read = new Set<ControlledCall>(early.counted)
   const counted = calls.filter((call) => !read.has(call) && has(call, ({ isCounted }) => isCounted))
   const charged = calls.filter((call) => isCharged(call, rulesOf)).map(feeMovement)
-  const withoutAccount = charged.filter((movement) => !isMovementRead(accounts, movement))
+  const withoutAccount = charged.filter((movement) => !hasBothAccounts(accounts, movement))
   const ofMany = calls.filter((call) => has(call, ({ hasManyLimits }) => hasManyLimits))
   const [used, feeAccounts, limits, convert] = await Promise.all([
-    readUsed(tx, counted, customerIdOf, referencesOf(counted, rulesOf), now),
+    readUsedAmounts(tx, counted, customerIdOf, referencesOf(counted, rulesOf), now),
     ledger.accountsOf(tx, withoutAccount),
     readLimits(tx, ofMany, customerIdOf),
     referencesOf(calls, rulesOf).length === 0 ? undefined : rates.converter(tx),
@@ -254,14 +257,14 @@ const tablesOf = (limits: readonly Limit[]): ReadonlyMap<string, LimitTable> =>
  * and to the sold amount; rules across all currencies apply to the amount that leaves the balance, in their currency. The
  * fee is that of the debited balance; a payout by quote also has the fee of its quote.
  */
-export function withControls<Payout extends ValidPayout>(
+export function addRequirements<Payout extends ValidPayout>(
   payouts: readonly Payout[],
   controls: BatchControls,
   now: Date,
 ): readonly (Payout & ControlRequirements)[] {
   const starts = periodStarts(now)
   return payouts.map((payout) => {
-    const sides = sidesOfCall(payout.call)
+    const sides = controlledAmountsOfCall(payout.call)
     const ofAll = sideOverAll(payout.call, sides[0], controls)
     const required = [...sides, ...(ofAll === undefined ? [] : [ofAll])].map((side) =>
       requirementsOfSide(payout, side, controls, starts, now),
@@ -284,15 +287,19 @@ export function withControls<Payout extends ValidPayout>(
 /** Returns the amount for rules across all currencies. Undefined: no such rule applies to the call. */
 function sideOverAll(
   call: ControlledCall,
-  leaving: AmountSide,
+  leaving: ControlledAmount,
   { rules, convert }: BatchControls,
-): AmountSide | undefined {
+): ControlledAmount | undefined {
   const currency = rules.get(rulesKey(debitedBalance(call)))?.all?.currency
   return currency && sideOverAllCurrencies(leaving, currency, convert?.(leaving, currency))
 }
 
 /** Computes the sum of a payout's bulk in the currency of the amount. */
-function bulkSumOf({ bulk }: ControlledCall, { name, currency }: AmountSide, { convert }: BatchControls): Minor | null {
+function bulkSumOf(
+  { bulk }: ControlledCall,
+  { name, currency }: ControlledAmount,
+  { convert }: BatchControls,
+): Minor | null {
   if (bulk === undefined) return null
   if (name !== 'all') return bulk.sum
   return bulk.sums.reduce((sum, each) => sum + (convert?.(each, currency)?.amount ?? unknownAmount), 0n)
@@ -303,7 +310,7 @@ const withoutRules: SideRequirements = { limits: [], approval: null, coolingOff:
 
 function requirementsOfSide(
   payout: ValidPayout,
-  side: AmountSide,
+  side: ControlledAmount,
   controls: BatchControls,
   starts: PeriodStarts,
   now: Date,
@@ -332,7 +339,7 @@ function requirementsOfSide(
       ...applicableLimits(limits, payee, side, starts),
       ...(day === undefined ? [] : [dayApprovalLimit(day, payee, side, starts)]),
     ],
-    approval: neededApproval(
+    approval: requiredApproval(
       rules.approvals,
       { ...charged, beneficiarySince, payeeCheck, bulkSum: bulkSumOf(payout.call, side, controls) },
       now,
@@ -343,7 +350,7 @@ function requirementsOfSide(
 }
 
 /** Returns the approval that expires first. */
-const soonestApproval = (needed: readonly NeededApproval[]): NeededApproval | null =>
+const soonestApproval = (needed: readonly RequiredApproval[]): RequiredApproval | null =>
   needed.toSorted((a, b) => a.expiresAt.getTime() - b.expiresAt.getTime())[0] ?? null
 
 /** Combines the results: the latest time, otherwise a cooling-off that has passed, otherwise no rule. */

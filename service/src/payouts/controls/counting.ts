@@ -11,21 +11,21 @@ import {
   counterMapKey,
   counterScopes,
   counterScopesOfAll,
-  refuseExceeded,
+  limitRefusal,
   type ApplicableLimit,
   type Limit,
-  type NeededApproval,
+  type RequiredApproval,
   type PeriodStarts,
   periodStarts,
-  readCounted,
+  parseCounters,
 } from './rules.ts'
-import { type ControlledCall, sidesOf, sidesOfCall } from './sides.ts'
+import { type ControlledCall, controlledAmounts, controlledAmountsOfCall } from './sides.ts'
 import * as store from './store.ts'
 
 /** A payout with the limits that apply to it. */
 type LimitedPayout = { readonly limits: readonly ApplicableLimit[] }
 /** A payout with the approval that it needs. Null: it needs none. */
-type PayoutWithApproval = LimitedPayout & { readonly approval: NeededApproval | null }
+type PayoutWithApproval = LimitedPayout & { readonly approval: RequiredApproval | null }
 /** Sums of counters, by the counters' map keys. A counter without a row is absent. */
 export type UsedAmounts = ReadonlyMap<string, Minor>
 /** A payout beyond a limit. `counters`: its counters, which other payouts of the batch may have filled. */
@@ -58,13 +58,16 @@ function limitScopesOf<Call extends ControlledCall>(
   return {
     partnerIds: calls.map(({ caller }) => caller.partnerId),
     currencies: [
-      ...new Set([...references, ...calls.flatMap((call) => sidesOfCall(call).map(({ currency }) => currency))]),
+      ...new Set([
+        ...references,
+        ...calls.flatMap((call) => controlledAmountsOfCall(call).map(({ currency }) => currency)),
+      ]),
     ],
     scopeIds: [...new Set([nilId, ...scopeIds])],
   }
 }
 
-export const countersOf = ({ limits }: LimitedPayout): readonly Counter[] =>
+export const limitCounters = ({ limits }: LimitedPayout): readonly Counter[] =>
   limits.flatMap(({ counter }) => counter ?? [])
 
 /** Lists the amounts that a payout adds to its counters, with the maximum of each counter. */
@@ -78,15 +81,15 @@ const countedAmounts = ({ limits }: LimitedPayout) =>
  * commit. A payout beyond a limit does not count for later ones. A payout that needs an approval does not count in the
  * daily sum without approval.
  */
-export async function withinLimits<Payout extends PayoutWithApproval>(
+export async function lockAndCheckLimits<Payout extends PayoutWithApproval>(
   tx: Tx,
   payouts: readonly Payout[],
 ): Promise<{ readonly within: readonly Payout[]; readonly exceeding: readonly OverLimitPayout<Payout>[] }> {
-  return judgeLimits(payouts, await lockUsed(tx, payouts.flatMap(countersOf)))
+  return checkLimits(payouts, await lockUsed(tx, payouts.flatMap(limitCounters)))
 }
 
 /** Checks payouts in order against the sums of their counters. Adds those within their limits to the sums. */
-export function judgeLimits<Payout extends PayoutWithApproval>(
+export function checkLimits<Payout extends PayoutWithApproval>(
   payouts: readonly Payout[],
   counted: UsedAmounts,
 ): { readonly within: readonly Payout[]; readonly exceeding: readonly OverLimitPayout<Payout>[] } {
@@ -105,9 +108,7 @@ export function judgeLimits<Payout extends PayoutWithApproval>(
 
 /** Adds the approval that a payout needs if it exceeds the daily sum without approval. */
 export function withDayApproval<Payout extends PayoutWithApproval>(payout: Payout, used: UsedAmounts): Payout {
-  const beyond = payout.limits.find(
-    (limit) => limit.otherwise !== undefined && refuseExceeded(limit, used) !== undefined,
-  )
+  const beyond = payout.limits.find((limit) => limit.otherwise !== undefined && limitRefusal(limit, used) !== undefined)
   if (beyond?.otherwise === undefined) return payout
   return {
     ...payout,
@@ -118,7 +119,7 @@ export function withDayApproval<Payout extends PayoutWithApproval>(payout: Payou
 
 function firstExceeded({ limits }: LimitedPayout, used: UsedAmounts): Refusal | undefined {
   for (const limit of limits) {
-    const refusal = refuseExceeded(limit, used)
+    const refusal = limitRefusal(limit, used)
     if (refusal !== undefined) return refusal
   }
   return undefined
@@ -135,7 +136,7 @@ export const usedEntries = (rows: readonly store.CounterRow[]) =>
   rows.map((row) => [counterMapKey(row), row.used] as const)
 
 /** Reads the counters in which these calls may count. Takes no lock. */
-export async function readUsed<Call extends ControlledCall>(
+export async function readUsedAmounts<Call extends ControlledCall>(
   tx: Tx,
   calls: readonly Call[],
   customerIdOf: CustomerIdOf<Call>,
@@ -149,7 +150,11 @@ export async function readUsed<Call extends ControlledCall>(
 }
 
 /** Reads the sums of these counters in the current periods. Takes no lock. */
-export async function readUsedOf(tx: Tx, counters: readonly Counter[], starts: PeriodStarts): Promise<UsedAmounts> {
+export async function readCounterSums(
+  tx: Tx,
+  counters: readonly Counter[],
+  starts: PeriodStarts,
+): Promise<UsedAmounts> {
   if (counters.length === 0) return new Map()
   const wanted = {
     partnerIds: counters.map(({ partnerId }) => partnerId),
@@ -164,7 +169,7 @@ export async function readUsedOf(tx: Tx, counters: readonly Counter[], starts: P
  * Reports whether all payouts together are within their limits, according to sums that were read without a lock. If a
  * counter has grown since, `count` violates a constraint, and the batch runs again under the locks.
  */
-export function fitLimits(payouts: readonly LimitedPayout[], used: UsedAmounts): boolean {
+export function fitWithinLimits(payouts: readonly LimitedPayout[], used: UsedAmounts): boolean {
   const asked = new Map<string, Minor>()
   return payouts.every(({ limits }) =>
     limits.every(({ limit, counter, side }) => {
@@ -184,7 +189,7 @@ export function countPayouts(tx: Tx, payouts: readonly LimitedPayout[]): void {
 }
 
 /** A payout that may be counted. Its row stores the names of its counters. */
-type CountedPayout = Parameters<typeof readCounted>[0] & {
+type CountedPayout = Parameters<typeof parseCounters>[0] & {
   readonly amount: Minor
   readonly currency: Currency
   readonly soldAmount: Minor | null
@@ -195,9 +200,12 @@ type CountedPayout = Parameters<typeof readCounted>[0] & {
  * Subtracts the amounts of payouts from the periods in which they were counted. Locks counters before ledger accounts,
  * as the acceptance does.
  */
-export async function giveBackLimits(tx: Tx, payouts: readonly CountedPayout[]): Promise<void> {
+export async function releaseLimits(tx: Tx, payouts: readonly CountedPayout[]): Promise<void> {
   const returned = payouts.flatMap((payout) =>
-    readCounted(payout, sidesOf(payout, soldAmountOf(payout))).map(({ amount, ...key }) => ({ ...key, by: -amount })),
+    parseCounters(payout, controlledAmounts(payout, soldAmountOf(payout))).map(({ amount, ...key }) => ({
+      ...key,
+      by: -amount,
+    })),
   )
   if (returned.length === 0) return
   await store.lockCounters(tx, returned)

@@ -10,11 +10,11 @@
 export {
   type ApprovalRule,
   payeeMismatches,
-  refuseExceeded,
+  limitRefusal,
   type Limit,
   remainingAmount,
   resetsAt,
-  writeCounted,
+  formatCounterNames,
   type FeeRule,
   feeRails,
   refuseCoolingOff,
@@ -27,23 +27,23 @@ export {
   feeMovement,
   isCharged,
   readControls,
-  readEarly,
-  withControls,
+  prefetchControls,
+  addRequirements,
 } from './controls.ts'
 export {
   countPayouts,
-  countersOf,
+  limitCounters,
   type OverLimitPayout,
-  giveBackLimits,
-  fitLimits,
+  releaseLimits,
+  fitWithinLimits,
   type UsedAmounts,
   withDayApproval,
-  withinLimits,
-  judgeLimits,
+  lockAndCheckLimits,
+  checkLimits,
 } from './counting.ts'
 
 export { type BeyondMaximum, countApprovals, findExceededMaximum } from './maxima.ts'
 export { payoutControlsRoutes } from './routes.ts'
 export { createPayoutControls } from './service.ts'
 export { listApprovalRules } from './store.ts'
-export { debitedCurrency, readReference, sidesOfCall, writeReference } from './sides.ts'
+export { debitedCurrency, parseReference, controlledAmountsOfCall, formatReference } from './sides.ts'

@@ -23,7 +23,13 @@ import {
   scopeFor,
   sidesCounted,
 } from './rules.ts'
-import { conversionText, readReference, type AmountSide, sideOverAllCurrencies, sidesOf } from './sides.ts'
+import {
+  conversionText,
+  parseReference,
+  type ControlledAmount,
+  sideOverAllCurrencies,
+  controlledAmounts,
+} from './sides.ts'
 import * as store from './store.ts'
 
 type Approver = { readonly id: string; readonly name: string }
@@ -51,7 +57,7 @@ export type BeyondMaximum = {
   readonly counted: string
 }
 /** `countedIn`: the counters, for the row of the approval. Undefined: no maximum applies. */
-export type JudgedApproval = { readonly refusal: Refusal } | { readonly countedIn: string | undefined }
+export type ApprovalResult = { readonly refusal: Refusal } | { readonly countedIn: string | undefined }
 
 const scope = 'approver'
 const period = 'day'
@@ -65,7 +71,7 @@ function nameId(name: string): string {
 /** Lists the two counters of a person for an amount and the day of a time. */
 const countersOf = (
   { payout: { partnerId }, by }: PayoutApproval,
-  { currency, name }: Pick<AmountSide, 'currency' | 'name'>,
+  { currency, name }: Pick<ControlledAmount, 'currency' | 'name'>,
   at: Date,
 ): readonly Counter[] =>
   [by.id, nameId(by.name)].map((scopeId) =>
@@ -78,9 +84,9 @@ type ApproverMaxima = {
   readonly convert: ReferenceConverter | undefined
 }
 /** An amount of a payout to which a maximum applies. */
-type HeldAmount = { readonly side: AmountSide; readonly most: Minor; readonly counters: readonly Counter[] }
+type HeldAmount = { readonly side: ControlledAmount; readonly most: Minor; readonly counters: readonly Counter[] }
 
-const sidesOfPayout = (payout: ApprovedPayout) => sidesOf(payout, soldAmountOf(payout))
+const sidesOfPayout = (payout: ApprovedPayout) => controlledAmounts(payout, soldAmountOf(payout))
 
 type MaximaDeps = { readonly rates: Pick<Rates, 'converter'> }
 
@@ -94,9 +100,9 @@ async function readMaxima({ rates }: MaximaDeps, tx: Tx, payouts: readonly Appro
 }
 
 /** Returns the amount that was used when the payout was accepted. If there is none, converts at the current rate. */
-function sideOverAll(payout: ApprovedPayout, currency: Currency, convert: ApproverMaxima['convert']): AmountSide {
+function sideOverAll(payout: ApprovedPayout, currency: Currency, convert: ApproverMaxima['convert']): ControlledAmount {
   const [leaving] = sidesOfPayout(payout)
-  const kept = readReference(payout.referenceAmount)
+  const kept = parseReference(payout.referenceAmount)
   return sideOverAllCurrencies(leaving, currency, kept?.currency === currency ? kept : convert?.(leaving, currency))
 }
 
@@ -147,7 +153,7 @@ export async function countApprovals(
   approvals: readonly PayoutApproval[],
   returned: readonly ReturnedApproval[],
   now: Date,
-): Promise<readonly JudgedApproval[]> {
+): Promise<readonly ApprovalResult[]> {
   const maxima = await readMaxima(
     deps,
     tx,
@@ -161,7 +167,7 @@ export async function countApprovals(
     changes,
   )
   for (const { mapKey, by } of changes) used.set(mapKey, (used.get(mapKey) ?? 0n) + by)
-  const results = asked.map((held): JudgedApproval => {
+  const results = asked.map((held): ApprovalResult => {
     if (held.length === 0) return { countedIn: undefined }
     const exceeded = exceededMaximum(held, used)
     if (exceeded !== undefined) return { refusal: refuseBeyondMaximum(exceeded) }

@@ -1,8 +1,8 @@
 /** Maps API operations to module operations and response shapes, for a partner's limits and fees. */
 import { payouts as wire } from '@partner-payments/wire'
 import { type Handlers, writePage, createRecordWriter } from '../../kernel/api/index.ts'
-import { writeAmount } from '../../kernel/index.ts'
-import type { FeeInForce } from './rules.ts'
+import { toJsonAmount } from '../../kernel/index.ts'
+import type { CurrentFee } from './rules.ts'
 import type { LimitWithUse, PayoutControls } from './service.ts'
 
 export const payoutControlsRoutes = (controls: PayoutControls) =>
@@ -23,19 +23,19 @@ const toLimit = ({ now, holder, allCurrencies, ...limit }: LimitWithUse) =>
     counts: allCurrencies ? 'AllCurrencies' : 'Currency',
     customerId: limit.scope === 'customer' ? holder : null,
     beneficiaryId: limit.scope === 'beneficiary' ? holder : null,
-    amount: writeAmount(limit.amount, limit.currency),
-    used: now && writeAmount(now.used, limit.currency),
-    left: now && writeAmount(now.left, limit.currency),
+    amount: toJsonAmount(limit.amount, limit.currency),
+    used: now && toJsonAmount(now.used, limit.currency),
+    left: now && toJsonAmount(now.left, limit.currency),
   })
 
 const writeFee = createRecordWriter(wire.PayoutFee)
-const toFee = ({ rule, isInForce: inForce, validUntil }: FeeInForce) =>
+const toFee = ({ rule, isInForce: inForce, validUntil }: CurrentFee) =>
   writeFee({
     ...rule,
     rail: rule.rail === 'any' ? null : rule.rail,
-    fixed: writeAmount(rule.fixedAmount, rule.currency),
-    min: writeAmount(rule.minAmount, rule.currency),
-    max: rule.maxAmount === null ? null : writeAmount(rule.maxAmount, rule.currency),
+    fixed: toJsonAmount(rule.fixedAmount, rule.currency),
+    min: toJsonAmount(rule.minAmount, rule.currency),
+    max: rule.maxAmount === null ? null : toJsonAmount(rule.maxAmount, rule.currency),
     inForce,
     validUntil,
   })

@@ -11,7 +11,7 @@ import {
   partnerKey,
   type Money,
 } from '../../kernel/index.ts'
-import { conversionText, type AmountSide } from './sides.ts'
+import { conversionText, type ControlledAmount } from './sides.ts'
 import type { PayeeCheck } from '../../parties/beneficiaries/index.ts'
 
 const { limitScopes, limitPeriods } = payouts
@@ -79,9 +79,9 @@ export const counterMapKey = ({ partnerId, currency, scope, scopeId, period, sta
  */
 export type ApplicableLimit = {
   readonly limit: Pick<Limit, 'amount' | 'currency'>
-  readonly otherwise?: NeededApproval
+  readonly otherwise?: RequiredApproval
   readonly name: string
-  readonly side: AmountSide
+  readonly side: ControlledAmount
   readonly counter: Counter | undefined
 }
 /** `mapKey` is computed once, because every step of a batch uses it. */
@@ -95,12 +95,12 @@ const limitName = ({ scope, period }: LimitNameParts): string => `${scope}.${per
  * Returns the name of a limit for an amount: `sold.customer.day` for a sold amount, which may be counted in addition to
  * the paid one; `all.customer.day` across all currencies.
  */
-export const sideLimitName = ({ name }: Pick<AmountSide, 'name'>, limit: LimitNameParts): string =>
+export const sideLimitName = ({ name }: Pick<ControlledAmount, 'name'>, limit: LimitNameParts): string =>
   name === 'paid' ? limitName(limit) : `${name}.${limitName(limit)}`
 
 /** Returns the scope of the counter for an amount. */
 export const scopeFor = <Scope extends BaseScope | 'approver'>(
-  { name }: Pick<AmountSide, 'name'>,
+  { name }: Pick<ControlledAmount, 'name'>,
   scope: Scope,
 ): Scope | AllCurrencies<Scope> => (name === 'all' ? `all.${scope}` : scope)
 
@@ -131,7 +131,7 @@ export const hasCountedLimits = (limits: LimitTable): boolean =>
 export const applicableLimits = (
   limits: LimitTable,
   payee: LimitedPayee & { readonly verificationState: VerificationState | null },
-  side: AmountSide,
+  side: ControlledAmount,
   starts: PeriodStarts,
 ): readonly ApplicableLimit[] =>
   limitScopes.flatMap((scope) =>
@@ -150,9 +150,9 @@ export const applicableLimits = (
 
 /** Returns the limit for the daily sum without approval: a payout beyond it needs an approval. */
 export function dayApprovalLimit(
-  { amount, needed }: { readonly amount: Minor; readonly needed: NeededApproval },
+  { amount, needed }: { readonly amount: Minor; readonly needed: RequiredApproval },
   { partnerId }: Pick<LimitedPayee, 'partnerId'>,
-  side: AmountSide,
+  side: ControlledAmount,
   starts: PeriodStarts,
 ): ApplicableLimit {
   const { currency } = side
@@ -164,7 +164,7 @@ export function dayApprovalLimit(
 /** Lists all counters of an amount, including those without a limit. */
 const countersFor = (
   payee: LimitedPayee,
-  { currency, ...side }: Pick<AmountSide, 'currency' | 'name'>,
+  { currency, ...side }: Pick<ControlledAmount, 'currency' | 'name'>,
   starts: PeriodStarts,
 ): readonly (Counter & { readonly name: string })[] =>
   counterScopes.flatMap((scope) => {
@@ -210,7 +210,7 @@ export const remainingAmount = ({ amount }: Pick<Limit, 'amount'>, used: Minor):
  * Checks an amount against a limit. Returns the refusal limit_exceeded. Undefined: the amount is within the limit.
  * `used`: the current sums of the counters.
  */
-export function refuseExceeded(
+export function limitRefusal(
   { limit, name, side, counter }: ApplicableLimit,
   used: ReadonlyMap<string, Minor>,
 ): Refusal | undefined {
@@ -235,7 +235,7 @@ export function refuseExceeded(
  */
 export type CountedIn = string | { readonly name: string; readonly currency: Currency; readonly amount: string }
 
-export const countedIn = (name: string, { name: side, currency, amount }: AmountSide): CountedIn =>
+export const countedIn = (name: string, { name: side, currency, amount }: ControlledAmount): CountedIn =>
   side === 'all' ? { name, currency, amount: String(amount) } : name
 
 /**
@@ -244,8 +244,8 @@ export const countedIn = (name: string, { name: side, currency, amount }: Amount
  */
 export function sidesCounted(
   kept: string,
-  sides: readonly AmountSide[],
-): readonly { readonly side: Omit<AmountSide, 'pointer'>; readonly names: ReadonlySet<string> }[] {
+  sides: readonly ControlledAmount[],
+): readonly { readonly side: Omit<ControlledAmount, 'pointer'>; readonly names: ReadonlySet<string> }[] {
   const counted = ownJson<readonly CountedIn[]>(kept)
   const names = new Set(counted.filter((each) => typeof each === 'string'))
   const ofAll = counted.filter((each) => typeof each !== 'string')
@@ -259,16 +259,16 @@ export function sidesCounted(
 }
 
 /** Formats the names of the counters in which a payout was counted, for its row. */
-export function writeCounted(limits: readonly ApplicableLimit[]): string | null {
+export function formatCounterNames(limits: readonly ApplicableLimit[]): string | null {
   const counted = limits.filter(({ counter }) => counter !== undefined)
   return counted.length === 0 ? null : JSON.stringify(counted.map(({ name, side }) => countedIn(name, side)))
 }
 
 /** Lists the counters in which a payout was counted, with the amounts: those of the period of its acceptance. */
-export function readCounted(
+export function parseCounters(
   payout: LimitedPayee & { readonly countedIn: string | null; readonly createdAt: Date },
-  sides: readonly AmountSide[],
-): readonly (Counter & Pick<AmountSide, 'amount'>)[] {
+  sides: readonly ControlledAmount[],
+): readonly (Counter & Pick<ControlledAmount, 'amount'>)[] {
   if (payout.countedIn === null) return []
   const starts = periodStarts(payout.createdAt)
   return sidesCounted(payout.countedIn, sides).flatMap(({ side, names }) =>
@@ -302,7 +302,7 @@ export type ApprovalRule = {
 }
 
 /** Reason why a payout needs an approval, as a word and as a sentence, and the time at which it expires. */
-export type NeededApproval = {
+export type RequiredApproval = {
   readonly cause: 'amount' | 'day' | 'bulk' | 'beneficiary' | 'payee'
   readonly because: string
   /** Amount of the rule that the payout exceeds. Absent: the cause is not an amount. */
@@ -311,7 +311,7 @@ export type NeededApproval = {
   readonly needsPasskey: boolean
 }
 
-type AmountToCheck = Omit<AmountSide, 'pointer'> & {
+type AmountToCheck = Omit<ControlledAmount, 'pointer'> & {
   readonly partnerId: string
   /** Time at which the beneficiary was created. Null: the payout has none. */
   readonly beneficiarySince: Date | null
@@ -337,11 +337,11 @@ const findApprovalRule = (
     (each) => each.partnerId === partnerId && each.currency === currency && each.allCurrencies === (name === 'all'),
   )
 
-export function neededApproval(
+export function requiredApproval(
   rules: readonly ApprovalRule[],
   payout: AmountToCheck,
   now: Date,
-): NeededApproval | null {
+): RequiredApproval | null {
   const { currency, amount, beneficiarySince, payeeCheck, bulkSum } = payout
   const rule = findApprovalRule(rules, payout)
   if (rule === undefined) return null
@@ -370,9 +370,9 @@ export function neededApproval(
  */
 export function dayApprovalRule(
   rules: readonly ApprovalRule[],
-  payout: Omit<AmountSide, 'pointer'> & { readonly partnerId: string },
+  payout: Omit<ControlledAmount, 'pointer'> & { readonly partnerId: string },
   now: Date,
-): { readonly amount: Minor; readonly needed: NeededApproval } | undefined {
+): { readonly amount: Minor; readonly needed: RequiredApproval } | undefined {
   const { currency } = payout
   const rule = findApprovalRule(rules, payout)
   if (rule === undefined || rule.aboveDayAmount === null) return undefined
@@ -422,7 +422,7 @@ function findFeeRule(
   return newest(rail) ?? newest('any')
 }
 
-export type FeeInForce = {
+export type CurrentFee = {
   readonly rule: FeeRule
   /** False: the rule begins in the future. */
   readonly isInForce: boolean
@@ -431,7 +431,7 @@ export type FeeInForce = {
 }
 
 /** Lists current and future rules in the given order, in which those of a currency and rail are oldest first. */
-export function feesInForce(rules: readonly FeeRule[], now: Date): readonly FeeInForce[] {
+export function listCurrentFees(rules: readonly FeeRule[], now: Date): readonly CurrentFee[] {
   return rules.flatMap((rule, at) => {
     const next = rules[at + 1]
     const isReplaced = next !== undefined && next.currency === rule.currency && next.rail === rule.rail

@@ -13,16 +13,16 @@ import {
   type CoolingOff,
   type Counter,
   counterOf,
-  type FeeInForce,
+  type CurrentFee,
   type FeeRule,
-  feesInForce,
+  listCurrentFees,
   remainingAmount,
   type Limit,
   periodStarts,
   resetsAt,
   scopeFor,
 } from './rules.ts'
-import { readUsedOf } from './counting.ts'
+import { readCounterSums } from './counting.ts'
 import type { BalanceKey } from './sides.ts'
 import * as store from './store.ts'
 
@@ -51,7 +51,7 @@ export type PayoutControls = {
    */
   readonly currentLimits: (partnerId: string, query: QueryOf<'listPayoutLimits'>) => Promise<Page<LimitWithUse>>
   /** Lists current and future fee rules, by currency and rail, oldest first. */
-  readonly currentFees: (partnerId: string, query: QueryOf<'listPayoutFees'>) => Promise<readonly FeeInForce[]>
+  readonly currentFees: (partnerId: string, query: QueryOf<'listPayoutFees'>) => Promise<readonly CurrentFee[]>
 }
 
 /**
@@ -278,7 +278,7 @@ function createReads({
       return { ...page, data: await addUse(db, page.data, filter, clock.now()) }
     },
     currentFees: async (partnerId, { currency }) =>
-      feesInForce(await store.listFees(db, partnerId), clock.now()).filter(
+      listCurrentFees(await store.listFees(db, partnerId), clock.now()).filter(
         ({ rule }) => currency === undefined || rule.currency === currency,
       ),
   }
@@ -304,7 +304,7 @@ async function addUse(
     return counterOf(limit, { scope: counted, scopeId, period }, starts)
   }
   const counted = limits.map((limit) => ({ limit, counter: counterFor(limit) }))
-  const used = await readUsedOf(
+  const used = await readCounterSums(
     db,
     counted.flatMap(({ counter }) => counter ?? []),
     starts,

@@ -19,7 +19,7 @@ export type ControlledCall = Money & {
  * Every payout has a paid amount. A payout by quote also has a sold amount. Rules across all currencies apply to a
  * third amount: what leaves the balance, converted to their currency.
  */
-export type AmountSide = Money & {
+export type ControlledAmount = Money & {
   readonly name: 'paid' | 'sold' | 'all'
   /** How the third amount was computed. Undefined: there is no recent rate, and the amount is `unknownAmount`. */
   readonly reference?: ReferenceAmount
@@ -28,7 +28,10 @@ export type AmountSide = Money & {
 }
 
 /** Returns the paid and the sold amount of a payout. The sold amount comes first, because it leaves the balance. */
-export const sidesOf = ({ currency, amount }: Money, sold: Money | undefined): readonly [AmountSide, ...AmountSide[]] =>
+export const controlledAmounts = (
+  { currency, amount }: Money,
+  sold: Money | undefined,
+): readonly [ControlledAmount, ...ControlledAmount[]] =>
   sold === undefined
     ? [{ name: 'paid', currency, amount, pointer: '/amount' }]
     : [
@@ -36,18 +39,22 @@ export const sidesOf = ({ currency, amount }: Money, sold: Money | undefined): r
         { name: 'paid', currency, amount, pointer: '/quoteId' },
       ]
 
-export const sidesOfCall = ({ amount, currency, quote }: ControlledCall): readonly [AmountSide, ...AmountSide[]] =>
-  sidesOf({ currency, amount }, quote && { amount: quote.sellAmount, currency: quote.sellCurrency })
+export const controlledAmountsOfCall = ({
+  amount,
+  currency,
+  quote,
+}: ControlledCall): readonly [ControlledAmount, ...ControlledAmount[]] =>
+  controlledAmounts({ currency, amount }, quote && { amount: quote.sellAmount, currency: quote.sellCurrency })
 
 /** Returns the currency of the balance that is debited. */
-export const debitedCurrency = (call: ControlledCall): Currency => sidesOfCall(call)[0].currency
+export const debitedCurrency = (call: ControlledCall): Currency => controlledAmountsOfCall(call)[0].currency
 
 /** Key of a partner's balance. */
 export type BalanceKey = { readonly partnerId: string; readonly currency: Currency }
 
 /** Returns the balances whose rules apply to a call. */
-export const balancesOf = (call: ControlledCall): readonly BalanceKey[] =>
-  sidesOfCall(call).map(({ currency }) => ({ partnerId: call.caller.partnerId, currency }))
+export const controlledBalances = (call: ControlledCall): readonly BalanceKey[] =>
+  controlledAmountsOfCall(call).map(({ currency }) => ({ partnerId: call.caller.partnerId, currency }))
 
 /**
  * Stands for an amount without a rate. It exceeds every rule and every counter, so that the payout is beyond each limit
@@ -57,16 +64,16 @@ export const unknownAmount: Minor = 2n ** 63n
 
 /** Returns the amount for rules across all currencies, which have the currency `currency`. */
 export const sideOverAllCurrencies = (
-  { pointer }: Pick<AmountSide, 'pointer'>,
+  { pointer }: Pick<ControlledAmount, 'pointer'>,
   currency: Currency,
   reference: ReferenceAmount | undefined,
-): AmountSide => ({
+): ControlledAmount => ({
   ...{ name: 'all', currency, pointer, amount: reference?.amount ?? unknownAmount },
   ...(reference === undefined ? {} : { reference }),
 })
 
 /** States how an amount was converted for rules across all currencies. Empty: it was not converted. */
-export function conversionText({ name, amount, currency, reference }: Omit<AmountSide, 'pointer'>): string {
+export function conversionText({ name, amount, currency, reference }: Omit<ControlledAmount, 'pointer'>): string {
   if (name !== 'all') return ''
   if (reference === undefined) return ` There is no recent rate to ${currency}, so that the payout cannot be counted.`
   if (reference.rate === '1') return ''
@@ -74,9 +81,9 @@ export function conversionText({ name, amount, currency, reference }: Omit<Amoun
 }
 
 /** Formats the reference amount for the row of a payout. */
-export const writeReference = (reference: ReferenceAmount | null): string | null =>
+export const formatReference = (reference: ReferenceAmount | null): string | null =>
   reference && JSON.stringify({ ...reference, amount: String(reference.amount) })
-export function readReference(text: string | null): ReferenceAmount | undefined {
+export function parseReference(text: string | null): ReferenceAmount | undefined {
   if (text === null) return undefined
   const kept = ownJson<Omit<ReferenceAmount, 'amount'> & { readonly amount: string }>(text)
   return { ...kept, amount: BigInt(kept.amount) }

@@ -5,10 +5,10 @@
  */
 import type { EventOutbox, EventPayload, NewEvent } from '../../events/index.ts'
 import type { FactQueue } from '../../inbox/index.ts'
-import { type Clock, type Minor, partnerKey, present, writeAmount } from '../../kernel/index.ts'
-import { type Actor, type TriggerOutcome, createEngine, type LifecycleMove } from '../../lifecycle/index.ts'
+import { type Clock, type Minor, partnerKey, present, toJsonAmount } from '../../kernel/index.ts'
+import { type Actor, type TriggerOutcome, createEngine, type PaymentTransition } from '../../lifecycle/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { amountLeaving, payoutById, type PayoutRow, type RecallReturns } from '../index.ts'
+import { outgoingAmount, payoutById, type PayoutRow, type RecallReturns } from '../index.ts'
 import type { Transactions } from '../../transactions/index.ts'
 import { recallLifecycle } from './lifecycle.ts'
 import { answerDeadline } from './rules.ts'
@@ -57,7 +57,7 @@ function holds({ leaseId, answerDueAt }: store.RecallRow, trigger: RecallTrigger
   return trigger.kind !== 'overdue' || (answerDueAt !== null && answerDueAt <= now)
 }
 
-type RecallMove = LifecycleMove<store.RecallRow, RecallTrigger, never>
+type RecallMove = PaymentTransition<store.RecallRow, RecallTrigger, never>
 
 async function write(
   { eventOutbox, facts, transactions }: AdvanceDeps,
@@ -76,7 +76,7 @@ async function write(
   }
   const events = written.map(async ({ row }) => {
     const payout = await payoutById(tx, row.partnerId, row.payoutId)
-    return recallUpdated(row, present(payout, `no payout ${row.payoutId} for recall ${row.id}`), now)
+    return recallUpdatedEvent(row, present(payout, `no payout ${row.payoutId} for recall ${row.id}`), now)
   })
   eventOutbox.appendMany(tx, await Promise.all(events))
   facts.append(tx, written.flatMap(answerNotification))
@@ -139,7 +139,7 @@ export function createRecallReturns(deps: AdvanceDeps): RecallReturns {
 }
 
 const toEventData = (recall: store.RecallRow, payout: PayoutRow): EventPayload<'payout.recall.updated'> => ({
-  ...amountLeaving(payout),
+  ...outgoingAmount(payout),
   customFields: null,
   idempotencyKey: null,
   reference: recall.payoutReference,
@@ -150,12 +150,12 @@ const toEventData = (recall: store.RecallRow, payout: PayoutRow): EventPayload<'
   status: recall.status,
   answerCode: recall.answerCode,
   answerDueOn: recall.answerDueOn,
-  settledAmount: recall.settledAmount === null ? null : writeAmount(recall.settledAmount, recall.currency),
+  settledAmount: recall.settledAmount === null ? null : toJsonAmount(recall.settledAmount, recall.currency),
   settledCurrency: recall.currency,
   returnReference: recall.returnReference,
 })
 
-export const recallUpdated = (
+export const recallUpdatedEvent = (
   recall: store.RecallRow,
   payout: PayoutRow,
   now: Date,

@@ -3,7 +3,7 @@ import { recalls as wire } from '@partner-payments/wire'
 import { type Handlers, createRecordWriter } from '../../kernel/api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
 import { explainReason } from '../../iso20022/index.ts'
-import { writeAmount } from '../../kernel/index.ts'
+import { toJsonAmount } from '../../kernel/index.ts'
 import type { Recalls } from './service.ts'
 import type { RecallRow } from './store.ts'
 
@@ -25,11 +25,11 @@ const toWire = ({ amount, currency, settledAmount, answerCode, ...recall }: Reca
   writeRecall({
     ...recall,
     text: recall.details,
-    amount: writeAmount(amount, currency),
+    amount: toJsonAmount(amount, currency),
     currency,
     requestedBy: recall.requestedName,
     answer: answerCode === null ? null : { code: answerCode, text: explainReason(answerCode).details },
     bankText: recall.answerText,
-    settledAmount: settledAmount === null ? null : writeAmount(settledAmount, currency),
-    fee: settledAmount === null ? null : writeAmount(amount - settledAmount, currency),
+    settledAmount: settledAmount === null ? null : toJsonAmount(settledAmount, currency),
+    fee: settledAmount === null ? null : toJsonAmount(amount - settledAmount, currency),
   })

@@ -10,7 +10,7 @@ import {
   type AdvanceRecalls,
   createAdvanceRecalls,
   type RecallTrigger,
-  recallUpdated,
+  recallUpdatedEvent,
 } from './advance.ts'
 import { requireRecallable } from './rules.ts'
 import * as store from './store.ts'
@@ -108,7 +108,7 @@ export function createRecalls(deps: RecallsDeps): Recalls {
     ...createSending(deps, advance),
     answered: async ({ partnerId, recallId, instructionId, accepted, reasonCode, bankText = null }) => {
       const payoutId = (await payoutOfInstruction(db, { partnerId, instructionId })) ?? null
-      const key = await store.findRecallOfAnswer(db, { partnerId, id: recallId, payoutId })
+      const key = await store.findRecallForAnswer(db, { partnerId, id: recallId, payoutId })
       if (key === undefined) return false
       return advanceOne(db, advance, key, { kind: accepted ? 'accepted' : 'refused', reasonCode, bankText })
     },
@@ -196,7 +196,7 @@ function createRequest({ db, clock, eventOutbox, payouts, transactions, connecto
       const actor = requestedBy === nilId ? ('operator' as const) : ('partner' as const)
       const cause = { actor, reason, recallId: row.id }
       await transactions.addStepAfterEnd(tx, { partnerId, id: row.transactionId }, 'RecallRequested', cause)
-      eventOutbox.appendMany(tx, [recallUpdated(row, payout, now)])
+      eventOutbox.appendMany(tx, [recallUpdatedEvent(row, payout, now)])
       return { ...row, customerId: payout.customerId }
     })
 }

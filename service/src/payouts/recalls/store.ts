@@ -97,11 +97,11 @@ export function lockRecalls(tx: Tx, keys: readonly RecallKey[]): Promise<readonl
 }
 
 /** Finds a recall by its id, otherwise the unanswered recall of a payout. `payoutId`: null for none. */
-export function findRecallOfAnswer(
+export function findRecallForAnswer(
   tx: Tx,
   { partnerId, id, payoutId }: RecallKey & { readonly payoutId: string | null },
 ): Promise<RecallKey | undefined> {
-  return tx.row<RecallKey>(sql`/* recalls.findRecallOfAnswer */
+  return tx.row<RecallKey>(sql`/* recalls.findRecallForAnswer */
     select partner_id, id from payouts.recalls where partner_id = ${partnerId} and id = ${id}
     union all
     select partner_id, id from payouts.recalls where partner_id = ${partnerId} and status in ('Requested', 'Sent')

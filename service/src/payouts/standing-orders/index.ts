@@ -8,4 +8,4 @@
 export { createScheduledPayouts, ordersJob, createStandingOrders, type StandingOrders } from './service.ts'
 export { standingOrdersRoutes } from './routes.ts'
 
-export { keptOrders } from './store.ts'
+export { retainedOrders } from './store.ts'

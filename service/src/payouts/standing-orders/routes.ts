@@ -2,8 +2,8 @@
 import { type ResponseOf, standingOrders as wire } from '@partner-payments/wire'
 import { type Handlers, writePage, createRecordWriter, writeSums } from '../../kernel/api/index.ts'
 import type { Idempotency } from '../../idempotency/index.ts'
-import { writeAmount } from '../../kernel/index.ts'
-import { timeText } from './schedule.ts'
+import { toJsonAmount } from '../../kernel/index.ts'
+import { formatTimeOfDay } from './schedule.ts'
 import type { StandingOrders } from './service.ts'
 import type { ExecutionRow, OrderRow } from './store.ts'
 
@@ -39,9 +39,9 @@ const writeOrder = createRecordWriter(wire.StandingOrder)
 const toWire = (order: OrderRow) =>
   writeOrder({
     ...order,
-    amount: writeAmount(order.amount, order.currency),
+    amount: toJsonAmount(order.amount, order.currency),
     onDuplicate: order.refusesDuplicates ? 'Refuse' : 'Allow',
-    schedule: { ...order, time: timeText(order.secondOfDay), count: order.dates },
+    schedule: { ...order, time: formatTimeOfDay(order.secondOfDay), count: order.dates },
     nextAttemptAt: order.dueAt,
   })
 

@@ -17,7 +17,7 @@ const lateDaysMax = 3
 const retryMs = 15 * minuteMs
 
 /** Returns the schedule of an order. The column `dates` stores the number of dates. */
-export const scheduleOf = (order: OrderRow): OrderSchedule => order
+export const orderSchedule = (order: OrderRow): OrderSchedule => order
 export const schedulePosition = ({ nextIndex: index, nextNumber: number }: OrderRow): SchedulePosition => ({
   index,
   number,
@@ -25,7 +25,7 @@ export const schedulePosition = ({ nextIndex: index, nextNumber: number }: Order
 
 /** Returns the next date. Every order that has not ended has one. */
 const nextOccurrence = (order: OrderRow): Occurrence =>
-  present(occurrenceFrom(scheduleOf(order), schedulePosition(order)), `no next date for standing order ${order.id}`)
+  present(occurrenceFrom(orderSchedule(order), schedulePosition(order)), `no next date for standing order ${order.id}`)
 
 /**
  * Decides what to do on a due date. `try`: create the payout. `skip`: it is too late. `giveUp`: the order was tried
@@ -130,7 +130,7 @@ export function activateOrder(order: OrderRow, next: Occurrence | undefined, now
 const settledDate = { retryUntil: null, attempts: 0 } as const
 
 const moveToNextDate = (order: OrderRow, now: Date): OrderRow =>
-  activateOrder(order, occurrenceFrom(scheduleOf(order), nextPosition(nextOccurrence(order))), now)
+  activateOrder(order, occurrenceFrom(orderSchedule(order), nextPosition(nextOccurrence(order))), now)
 
 function toExecution(order: OrderRow, now: Date): Omit<ExecutionRow, 'status'> {
   const { date: occursOn, executesAt } = nextOccurrence(order)

@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../../kernel/api/index.ts'
-import { first, occurrencesFrom, occurrenceSince, readSchedule, type OrderSchedule, timeText } from './schedule.ts'
+import {
+  firstPosition,
+  occurrencesFrom,
+  occurrenceSince,
+  parseSchedule,
+  type OrderSchedule,
+  formatTimeOfDay,
+} from './schedule.ts'
 
 const now = new Date('2026-01-01T00:00:00Z')
 const scheduleOf = (fields: Partial<OrderSchedule>): OrderSchedule => ({
@@ -17,9 +24,11 @@ const scheduleOf = (fields: Partial<OrderSchedule>): OrderSchedule => ({
   ...fields,
 })
 const datesOf = (fields: Partial<OrderSchedule>, datesMax = 5) =>
-  occurrencesFrom(scheduleOf(fields), first, datesMax).map(({ date }) => date)
+  occurrencesFrom(scheduleOf(fields), firstPosition, datesMax).map(({ date }) => date)
 const daysOf = (fields: Partial<OrderSchedule>, datesMax = 5) =>
-  occurrencesFrom(scheduleOf(fields), first, datesMax).map(({ executesAt }) => executesAt.toISOString().slice(0, 10))
+  occurrencesFrom(scheduleOf(fields), firstPosition, datesMax).map(({ executesAt }) =>
+    executesAt.toISOString().slice(0, 10),
+  )
 
 test('a schedule of one payout has one date, and a weekly schedule keeps its weekday', () => {
   assert.deepEqual(datesOf({ frequency: 'Once' }), ['2026-01-05'])
@@ -74,22 +83,22 @@ test('the last date is included, and no date follows it', () => {
   assert.deepEqual(datesOf({ endsOn: '2026-01-06' }), ['2026-01-05', '2026-01-06'])
   assert.deepEqual(datesOf({ dates: 1 }), ['2026-01-05'])
   const schedule = scheduleOf({ endsOn: '2026-01-06' })
-  assert.equal(occurrenceSince(schedule, first, new Date('2026-01-06T06:00:00Z'))?.number, 1)
-  assert.equal(occurrenceSince(schedule, first, new Date('2026-01-06T06:00:01Z')), undefined)
+  assert.equal(occurrenceSince(schedule, firstPosition, new Date('2026-01-06T06:00:00Z'))?.number, 1)
+  assert.equal(occurrenceSince(schedule, firstPosition, new Date('2026-01-06T06:00:01Z')), undefined)
 })
 
 test('a daylight-saving change moves no payout', () => {
   // Clocks in the European Union go forward on 29 March 2026.
-  const times = occurrencesFrom(scheduleOf({ startsOn: '2026-03-28', secondOfDay: 5400 }), first, 3)
+  const times = occurrencesFrom(scheduleOf({ startsOn: '2026-03-28', secondOfDay: 5400 }), firstPosition, 3)
   assert.deepEqual(
     times.map(({ executesAt }) => executesAt.toISOString().slice(11)),
     ['01:30:00.000Z', '01:30:00.000Z', '01:30:00.000Z'],
   )
 })
 
-type Input = Parameters<typeof readSchedule>[0]
+type Input = Parameters<typeof parseSchedule>[0]
 const read = (fields: Partial<Input>) =>
-  readSchedule({ frequency: 'Daily', startsOn: '2026-01-05', ...fields }, 'EUR', now)
+  parseSchedule({ frequency: 'Daily', startsOn: '2026-01-05', ...fields }, 'EUR', now)
 const pointersOf = (fields: Partial<Input>): readonly string[] => {
   try {
     read(fields)
@@ -120,10 +129,10 @@ test('each wrong field is refused with its pointer', () => {
 test('the defaults are 06:00 UTC, business days, and the day of the first date', () => {
   const { schedule, occurrence } = read({ frequency: 'Monthly', startsOn: '2026-01-31' })
   assert.deepEqual(
-    [schedule.dayOfMonth, schedule.businessDays, timeText(schedule.secondOfDay)],
+    [schedule.dayOfMonth, schedule.businessDays, formatTimeOfDay(schedule.secondOfDay)],
     [31, 'Following', '06:00:00'],
   )
   // A Saturday.
   assert.equal(occurrence.executesAt.toISOString(), '2026-02-02T06:00:00.000Z')
-  assert.equal(timeText(read({ time: '23:59:07' }).schedule.secondOfDay), '23:59:07')
+  assert.equal(formatTimeOfDay(read({ time: '23:59:07' }).schedule.secondOfDay), '23:59:07')
 })

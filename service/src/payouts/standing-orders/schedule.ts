@@ -2,7 +2,7 @@
 import { type BodyOf, type FieldError, type standingOrders } from '@partner-payments/wire'
 import { refuseField, refuseFields } from '../../kernel/api/index.ts'
 import { after, assert, type Currency, dayMs, secondMs } from '../../kernel/index.ts'
-import { isOpenFor } from '../../rails/index.ts'
+import { isSettlementDay } from '../../rails/index.ts'
 
 export type OrderFrequency = (typeof standingOrders.orderFrequencies)[number]
 export type BusinessDayRule = (typeof standingOrders.businessDayRules)[number]
@@ -26,7 +26,7 @@ export type OrderSchedule = {
 export type SchedulePosition = { readonly index: number; readonly number: number }
 export type Occurrence = SchedulePosition & { readonly date: string; readonly executesAt: Date }
 
-export const first: SchedulePosition = { index: 0, number: 0 }
+export const firstPosition: SchedulePosition = { index: 0, number: 0 }
 export const nextPosition = ({ index, number }: SchedulePosition): SchedulePosition => ({
   index: index + 1,
   number: number + 1,
@@ -92,13 +92,13 @@ function dayAt({ frequency, startsOn, dayOfMonth }: OrderSchedule, index: number
 
 /** Reports whether a daily schedule omits a closed day, because the next business day has its own date. */
 const isOmitted = ({ currency, frequency, businessDays }: OrderSchedule, day: Temporal.PlainDate): boolean =>
-  frequency === 'Daily' && businessDays !== 'None' && !isOpenFor(currency, day)
+  frequency === 'Daily' && businessDays !== 'None' && !isSettlementDay(currency, day)
 
 function toBusinessDay({ currency, businessDays }: OrderSchedule, date: Temporal.PlainDate): Temporal.PlainDate {
   if (businessDays === 'None') return date
   const step = { days: businessDays === 'Following' ? 1 : -1 }
   let day = date
-  for (let days = 0; !isOpenFor(currency, day); days += 1) {
+  for (let days = 0; !isSettlementDay(currency, day); days += 1) {
     assert(days < closedDaysMax, `no business day within ${closedDaysMax} days`)
     day = day.add(step)
   }
@@ -111,7 +111,7 @@ const timeOnDay = (day: Temporal.PlainDate, secondOfDay: number): Date =>
 /** Returns the end of the day, in UTC. */
 export const midnightAfter = (time: Date): Date => after(new Date(time.getTime() - (time.getTime() % dayMs)), dayMs)
 
-export function timeText(secondOfDay: number): string {
+export function formatTimeOfDay(secondOfDay: number): string {
   const digits = (value: number) => String(Math.floor(value)).padStart(2, '0')
   return `${digits(secondOfDay / 3600)}:${digits((secondOfDay % 3600) / 60)}:${digits(secondOfDay % 60)}`
 }
@@ -122,7 +122,7 @@ function secondsOf(time: string): number {
 }
 
 /** Parses the schedule of an order. Refuses: validation_failed, with a pointer to each wrong field. */
-export function readSchedule(
+export function parseSchedule(
   input: BodyOf<'createStandingOrder'>['schedule'],
   currency: Currency,
   now: Date,
@@ -139,7 +139,7 @@ export function readSchedule(
     dates: count,
     businessDays,
   }
-  const occurrence = occurrenceFrom(schedule, first)
+  const occurrence = occurrenceFrom(schedule, firstPosition)
   if (occurrence === undefined) throw refuseSchedule('endsOn', 'leaves no date in the schedule')
   if (occurrence.executesAt <= now)
     throw refuseSchedule(

@@ -5,8 +5,8 @@ import {
   type Cursors,
   notFound,
   type Page,
-  readAmount,
-  readCurrency,
+  parseAmount,
+  parseCurrency,
   Refusal,
   type Sums,
   sumRowsRead,
@@ -21,11 +21,11 @@ import {
   nilId,
   partnerKey,
   present,
-  writeAmount,
+  toJsonAmount,
 } from '../../kernel/index.ts'
 import {
   type BatchPosition,
-  byShard,
+  groupByShard,
   createBatcher,
   type Database,
   erasePersonal,
@@ -35,14 +35,14 @@ import {
 import {
   type Acceptance,
   findOwnIbans,
-  toJudgedPayout,
-  type LookedUp,
+  toValidationInput,
+  type BatchData,
   type PayoutOutcome,
   type PayoutCall,
   type Payouts,
   type PayoutsDeps,
-  requirePaidBy,
-  validate,
+  requireSupportedCurrency,
+  validatePayout,
 } from '../index.ts'
 import {
   activateOrder,
@@ -54,11 +54,11 @@ import {
   pauseOrder,
   schedulePosition,
   refusedResult,
-  scheduleOf,
+  orderSchedule,
   skippedResult,
   orderTask,
 } from './rules.ts'
-import { type Occurrence, occurrencesFrom, occurrenceSince, readSchedule } from './schedule.ts'
+import { type Occurrence, occurrencesFrom, occurrenceSince, parseSchedule } from './schedule.ts'
 import * as store from './store.ts'
 import type { EventOutbox, EventPayload } from '../../events/index.ts'
 import type { FactQueue } from '../../inbox/index.ts'
@@ -132,8 +132,7 @@ export function createStandingOrders(deps: StandingOrdersDeps): StandingOrders {
       )
       const running = orders.filter(({ endReason }) => endReason === null)
       if (running.length === 0) return
-      for (const { id, retryUntil } of running)
-        if (retryUntil !== null) await store.skipRetrying(tx, partnerId, id, now)
+      for (const { id, retryUntil } of running) if (retryUntil !== null) await store.endRetries(tx, partnerId, id, now)
       const rows = running.map((order) => ({ ...endOrder(order, 'BeneficiaryDeleted', now), reference: null }))
       store.updateOrders(tx, rows)
       appendEnded(deps.eventOutbox, tx, rows, now)
@@ -161,7 +160,7 @@ export function createStandingOrders(deps: StandingOrdersDeps): StandingOrders {
       return cursors.page(list, request, await store.listExecutions(db, partnerId, id, request))
     },
     datesAhead: (order) => {
-      const schedule = scheduleOf(order)
+      const schedule = orderSchedule(order)
       if (order.status === 'Ended') return []
       if (order.status === 'Active') return occurrencesFrom(schedule, schedulePosition(order), wire.datesAheadMax)
       const next = occurrenceSince(schedule, schedulePosition(order), clock.now())
@@ -185,10 +184,10 @@ function createCreate({
   return async (caller, body, ip, outerTx) => {
     const { partnerId, serviceAccountId: accountId, name: accountName } = caller
     const now = clock.now()
-    const currency = readCurrency(body.currency)
-    requirePaidBy('createStandingOrder', currency)
-    const amount = readAmount(body.amount, currency)
-    const { schedule, occurrence } = readSchedule(body.schedule, currency, now)
+    const currency = parseCurrency(body.currency)
+    requireSupportedCurrency('createStandingOrder', currency)
+    const amount = parseAmount(body.amount, currency)
+    const { schedule, occurrence } = parseSchedule(body.schedule, currency, now)
     const order: store.OrderRow = {
       partnerId,
       id: newId(),
@@ -226,7 +225,7 @@ function createCreate({
       }
       const found = { beneficiaries: payees, ...unread, countryRules, ownIbans: own }
       const firstDay = order.dueAt?.toISOString().slice(0, 'YYYY-MM-DD'.length) ?? ''
-      const { customerId, creditor } = validate(toJudgedPayout(call, chooseConnector, found, () => firstDay))
+      const { customerId, creditor } = validatePayout(toValidationInput(call, chooseConnector, found, () => firstDay))
       // First lock of all, as in the acceptance of payouts.
       if (body.onDuplicate === 'Refuse' || body.onDuplicate === 'RefuseFirst') {
         const { reference } = order
@@ -263,7 +262,7 @@ function createChanges({ db, clock, eventOutbox, ordersMax, beneficiaries }: Sta
       const row = changed(order, now)
       if (row === order) return ownedOf(tx, order)
       if (row.status === 'Active') await requireFreeOrder(tx, partnerId, ordersMax, '')
-      if (order.retryUntil !== null) await store.skipRetrying(tx, partnerId, id, now)
+      if (order.retryUntil !== null) await store.endRetries(tx, partnerId, id, now)
       store.updateOrders(tx, [row])
       appendEnded(eventOutbox, tx, [row], now)
       return ownedOf(tx, row)
@@ -275,7 +274,7 @@ function createChanges({ db, clock, eventOutbox, ordersMax, beneficiaries }: Sta
       change(partnerId, id, (order, now) =>
         requireOpen(order).status === 'Active'
           ? order
-          : activateOrder(order, occurrenceSince(scheduleOf(order), schedulePosition(order), now), now),
+          : activateOrder(order, occurrenceSince(orderSchedule(order), schedulePosition(order), now), now),
       ),
     cancel: (partnerId, id) =>
       change(partnerId, id, (order, now) =>
@@ -290,7 +289,7 @@ function createChanges({ db, clock, eventOutbox, ordersMax, beneficiaries }: Sta
  */
 async function requireFreeOrder(tx: Tx, partnerId: string, max: number, pointer: string): Promise<void> {
   await store.lockActivation(tx, partnerId)
-  if ((await store.countActive(tx, partnerId, max)) < max) return
+  if ((await store.countActiveOrders(tx, partnerId, max)) < max) return
   const message = `the partner has ${max} active standing orders`
   throw new Refusal('standing_order_limit_reached', undefined, {
     errors: [{ pointer, code: 'out_of_range', message }],
@@ -319,7 +318,7 @@ const postponeMs = minuteMs
 const start: store.DueGroup = { partnerId: nilId, dueAt: new Date(0) }
 
 /** Calls for the orders of a batch, and the data to accept them. */
-type OrderCalls = { readonly calls: ReadonlyMap<store.OrderRow, PayoutCall>; readonly found: LookedUp | undefined }
+type OrderCalls = { readonly calls: ReadonlyMap<store.OrderRow, PayoutCall>; readonly found: BatchData | undefined }
 
 /** Creates payouts of due orders, of many partners in turn. Returns the number of processed orders. */
 function createOrdersStep(deps: StandingOrdersDeps): () => Promise<number> {
@@ -366,7 +365,7 @@ async function readDue(
 ): Promise<readonly store.OrderRow[]> {
   if (groups.length === 0) return []
   const ordersMax = Math.floor(ordersPerStepMax / groups.length)
-  return (await Promise.all(byShard(db, groups).map((part) => store.dueOrders(db, part, ordersMax)))).flat()
+  return (await Promise.all(groupByShard(db, groups).map((part) => store.dueOrders(db, part, ordersMax)))).flat()
 }
 
 /**
@@ -413,7 +412,7 @@ const accept = async (
   work: Acceptance['work'],
   tx: Tx,
   calls: readonly PayoutCall[],
-  found: LookedUp | undefined,
+  found: BatchData | undefined,
   position: BatchPosition | undefined,
 ): Promise<readonly PayoutOutcome[]> =>
   found === undefined || calls.length === 0 ? [] : work(tx, calls, found, position)
@@ -495,7 +494,7 @@ type StandingOrdersDeps = {
 }
 
 const common = ({ id, amount, currency, beneficiaryId, reference }: store.OrderRow) => ({
-  amount: writeAmount(amount, currency),
+  amount: toJsonAmount(amount, currency),
   currency,
   customFields: null,
   idempotencyKey: null,

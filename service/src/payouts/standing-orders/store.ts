@@ -101,8 +101,8 @@ export async function lockActivation(tx: Tx, partnerId: string): Promise<void> {
 }
 
 /** Counts active orders up to `max`. */
-export async function countActive(tx: Tx, partnerId: string, max: number): Promise<number> {
-  const row = await tx.row<{ readonly count: number }>(sql`/* standing-orders.countActive */
+export async function countActiveOrders(tx: Tx, partnerId: string, max: number): Promise<number> {
+  const row = await tx.row<{ readonly count: number }>(sql`/* standing-orders.countActiveOrders */
     select count(*)::integer as count from (
       select 1 from payouts.standing_orders where partner_id = ${partnerId} and status = 'Active' limit ${max}) as active`)
   return row?.count ?? 0
@@ -266,8 +266,8 @@ export function writeExecutions(tx: Tx, executions: readonly ExecutionRow[]): vo
 }
 
 /** Ends the retries of an execution. Keeps the reason of its refusal. */
-export function skipRetrying(tx: Tx, partnerId: string, orderId: string, now: Date): Promise<number> {
-  return tx.run(sql`/* standing-orders.skipRetrying */
+export function endRetries(tx: Tx, partnerId: string, orderId: string, now: Date): Promise<number> {
+  return tx.run(sql`/* standing-orders.endRetries */
     update payouts.standing_executions set status = 'Skipped', updated_at = ${now}
     where partner_id = ${partnerId} and order_id = ${orderId} and status = 'Retrying'`)
 }
@@ -302,7 +302,7 @@ export const personalOrders: PersonalColumns = {
   erased: { reference: null, note: null },
 }
 
-export const keptOrders: RetainedTable = {
+export const retainedOrders: RetainedTable = {
   table: 'payouts.standing_orders',
   isOver: ({ endedBefore }) => sql`ended_at < ${endedBefore}`,
   personal: [personalOrders],

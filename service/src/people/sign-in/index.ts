@@ -23,7 +23,7 @@ export { type KeptForms, sealedForms } from './kept-forms.ts'
 export {
   createSingleSignOn,
   type ProviderClaims,
-  type Provider,
+  type SignOnProvider,
   type SignOnPurpose,
   type SignOnAnswer,
   SignOnFailed,

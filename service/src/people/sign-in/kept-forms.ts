@@ -2,7 +2,7 @@
  * Stores forms that were sent after the session had ended. They are sealed, and restored in the same browser after the
  * person has signed in again.
  */
-import { readLink } from '../../kernel/api/index.ts'
+import { linkPartnerId } from '../../kernel/api/index.ts'
 import { after, type Clock, newId, type Sealer, tokenHash } from '../../kernel/index.ts'
 import type { Database, SealedColumn } from '../../postgres/index.ts'
 import * as rules from './rules.ts'
@@ -46,8 +46,8 @@ const partnersPerSweep = 100
 export function createKeptForms({ db, clock, sealer, session }: Deps): KeptForms {
   return {
     keep: async ({ token, device }, form) => {
-      const partnerId = readLink(token)
-      const memberId = partnerId && (await store.memberOfToken(db, partnerId, tokenHash(token)))
+      const partnerId = linkPartnerId(token)
+      const memberId = partnerId && (await store.findMemberByToken(db, partnerId, tokenHash(token)))
       if (partnerId === undefined || memberId === undefined) return undefined
       const id = newId()
       const deviceHash = rules.deviceHash(memberId, device)
@@ -74,8 +74,8 @@ export function createKeptForms({ db, clock, sealer, session }: Deps): KeptForms
     sweep: async () => {
       const now = clock.now()
       let deleted = 0
-      for (const partnerId of await store.partnersWithFormsOver(db, now, partnersPerSweep))
-        deleted += await store.deleteFormsOver(db, partnerId, now)
+      for (const partnerId of await store.partnersWithExpiredForms(db, now, partnersPerSweep))
+        deleted += await store.deleteExpiredForms(db, partnerId, now)
       return deleted
     },
   }

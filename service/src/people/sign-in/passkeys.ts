@@ -1,13 +1,13 @@
 /** Passkeys: the options for the browser, and the verification of its answers (Web Authentication Level 3, sections 7.1 and 7.2). */
 import { createPublicKey } from 'node:crypto'
-import { readForeign, type Static, Type } from '@partner-payments/wire'
+import { parseUntrustedJson, type Static, Type } from '@partner-payments/wire'
 import { type Refusal, refuseInvalid } from '../../kernel/api/index.ts'
 import { newId, present } from '../../kernel/index.ts'
 import type { Person } from './passwords.ts'
 import type { PasskeyRow } from './store.ts'
 
 /** The site that a passkey belongs to. */
-export type Site = {
+export type RelyingParty = {
   /** The name that the browser shows. */
   readonly name: string
   /** The origin of the pages. */
@@ -21,11 +21,11 @@ const library = () => import('@simplewebauthn/server')
 const supportedAlgorithmIDs = [-8, -7, -257]
 
 /** Returns the domain that passkeys are bound to. */
-const relyingPartyId = ({ origin }: Site): string => new URL(origin).hostname
+const relyingPartyId = ({ origin }: RelyingParty): string => new URL(origin).hostname
 
 /** Returns the JSON of PublicKeyCredentialCreationOptions. */
 export async function creationOptions(
-  site: Site,
+  site: RelyingParty,
   {
     memberId,
     email,
@@ -51,7 +51,7 @@ export async function creationOptions(
 }
 
 /** Returns the JSON of PublicKeyCredentialRequestOptions for any passkey of the site. */
-export async function passkeyRequestOptions(site: Site, challenge: Uint8Array<ArrayBuffer>): Promise<string> {
+export async function passkeyRequestOptions(site: RelyingParty, challenge: Uint8Array<ArrayBuffer>): Promise<string> {
   return JSON.stringify(
     await (
       await library()
@@ -61,7 +61,7 @@ export async function passkeyRequestOptions(site: Site, challenge: Uint8Array<Ar
 
 /** Returns the JSON of PublicKeyCredentialRequestOptions for the passkeys of one person. */
 export async function confirmationOptions(
-  site: Site,
+  site: RelyingParty,
   passkeys: readonly Pick<PasskeyRow, 'credentialId' | 'transports'>[],
   challenge: Buffer,
 ): Promise<string> {
@@ -116,12 +116,12 @@ export const refusedPasskey = (message: string): Refusal => refuseInvalid('/cred
 
 /** Verifies a new passkey from a browser. Refuses (400, `/credential`). */
 export async function verifyNewPasskey(
-  site: Site,
+  site: RelyingParty,
   text: string,
   { memberId, challenge }: { readonly memberId: string; readonly challenge: Uint8Array },
 ): Promise<PasskeyRow> {
   const refused = refusedPasskey('is not a passkey for this page')
-  const given = readForeign(text, NewCredential, credentialCharsMax)
+  const given = parseUntrustedJson(text, NewCredential, credentialCharsMax)
   if (given === undefined) throw refused
   const { verifyRegistrationResponse } = await library()
   const { transports = [], ...response } = given.response
@@ -157,11 +157,11 @@ export type PasskeyAnswer = {
 }
 
 /** Parses the answer of a passkey. Undefined: the text has another form. */
-export function readAnswer(text: string): PasskeyAnswer | undefined {
-  const given = readForeign(text, Assertion, credentialCharsMax)
+export function parsePasskeyAnswer(text: string): PasskeyAnswer | undefined {
+  const given = parseUntrustedJson(text, Assertion, credentialCharsMax)
   if (given === undefined) return undefined
   const { clientDataJSON, userHandle } = given.response
-  const client = readForeign(fromBase64url(clientDataJSON).toString('utf8'), ClientData, clientDataCharsMax)
+  const client = parseUntrustedJson(fromBase64url(clientDataJSON).toString('utf8'), ClientData, clientDataCharsMax)
   if (client === undefined) return undefined
   return {
     credentialId: fromBase64url(given.id),
@@ -179,8 +179,8 @@ type VerifiedAnswer = {
 }
 
 /** Verifies an answer and returns the values to record. Undefined: signature, site or challenge is wrong, or the user was not verified. */
-export async function verifyAnswer(
-  site: Site,
+export async function verifyPasskeyAnswer(
+  site: RelyingParty,
   { given, challenge }: PasskeyAnswer,
   passkey: PasskeyRow,
 ): Promise<VerifiedAnswer | undefined> {

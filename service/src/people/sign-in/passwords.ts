@@ -61,7 +61,7 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /** Compares a password with a hash. Takes the same time without a hash, so that the time does not reveal whether there is one. */
-export async function isPassword(password: string, stored: string | undefined): Promise<boolean> {
+export async function isPasswordCorrect(password: string, stored: string | undefined): Promise<boolean> {
   const [, memory, passes, parallelism, salt = '', tag = ''] = form.exec(stored ?? absent) ?? []
   const used = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism), tagLength }
   const given = await hash(password.slice(0, 2 * passwordCharsMax), Buffer.from(salt, 'base64'), used)

@@ -14,7 +14,7 @@ const blockedMs = 15 * minuteMs
 export const isLastAttempt = (attempts: number): boolean => attempts >= failuresMax
 
 /** How long an expired session is stored, so that a form sent from its browser can be kept for its person. */
-export const endedKnownMs = 7 * dayMs
+export const expiredSessionRetentionMs = 7 * dayMs
 /** How long a form that was sent after the end of its session is kept. */
 export const keptFormMs = 30 * minuteMs
 /** Maximum number of kept forms of a person: enough for a browser with several tabs. */
@@ -77,7 +77,7 @@ export function findCodeStep(secret: string, code: string, now: Date, afterStep:
 
 const recoveryAlphabet = 'abcdefghjkmnpqrstvwxyz23456789'
 const recoveryChars = 16
-export const recoveryCodes = 10
+export const recoveryCodeCount = 10
 /** Bytes below this give every letter with the same probability. */
 const unbiased = 256 - (256 % recoveryAlphabet.length)
 
@@ -127,7 +127,12 @@ export function newChallenge(
 }
 
 /** Verifies a challenge and returns its expiry. Undefined: the service did not issue it for this partner, or it has expired. */
-export function readChallenge(key: Uint8Array, partnerId: string, challenge: Uint8Array, now: Date): Date | undefined {
+export function verifyChallenge(
+  key: Uint8Array,
+  partnerId: string,
+  challenge: Uint8Array,
+  now: Date,
+): Date | undefined {
   if (challenge.length !== challengeBytes) return undefined
   const bytes = Buffer.from(challenge)
   const body = bytes.subarray(0, challengeRandomBytes + challengeTimeBytes)

@@ -1,5 +1,5 @@
 /** The operations of sign-in. */
-import { newLinkToken, readLink, refuseField } from '../../kernel/api/index.ts'
+import { newLinkToken, linkPartnerId, refuseField } from '../../kernel/api/index.ts'
 import {
   after,
   type Clock,
@@ -14,15 +14,15 @@ import type { Database, Tx } from '../../postgres/index.ts'
 import {
   confirmationOptions,
   creationOptions,
-  readAnswer,
+  parsePasskeyAnswer,
   refusedPasskey,
   passkeyRequestOptions,
-  type Site,
+  type RelyingParty,
   toSpki,
-  verifyAnswer,
+  verifyPasskeyAnswer,
   verifyNewPasskey,
 } from './passkeys.ts'
-import { hashPassword, isPassword, type Person, refuseWeakPassword, totpContext } from './passwords.ts'
+import { hashPassword, isPasswordCorrect, type Person, refuseWeakPassword, totpContext } from './passwords.ts'
 import { createKeptForms, type KeptForms } from './kept-forms.ts'
 import * as rules from './rules.ts'
 import * as store from './store.ts'
@@ -97,7 +97,7 @@ export type SignIn = {
     tx: Tx,
     partnerId: string,
     memberId: string,
-    by: Client & { readonly factor: store.Factor },
+    by: Client & { readonly factor: store.SignInMethod },
   ) => Promise<OpenedSession>
   /** Finds a session and records its use, unless `by` is `page`: an open page that refreshes itself. Undefined: no such session, or it has ended. */
   readonly session: (token: string, by?: 'person' | 'page') => Promise<Session | undefined>
@@ -120,7 +120,7 @@ export type SignIn = {
   readonly passwordSince: typeof store.passwordSince
   /** Reports whether the passkey that gave an answer still belongs to the member. */
   readonly hasPasskey: (tx: Tx, partnerId: string, memberId: string, credential: string) => Promise<boolean>
-  readonly factorsOf: typeof store.factorsOf
+  readonly factorsOf: typeof store.listFactors
   readonly factorList: typeof store.factorList
   /** Removes a passkey of a member. False: it is the last factor, or the id is unknown. */
   readonly removePasskey: (tx: Tx, partnerId: string, memberId: string, id: string) => Promise<boolean>
@@ -135,7 +135,7 @@ export type SignInDeps = {
   readonly sealer: Sealer
   /** The first master key. */
   readonly masterKey: Uint8Array
-  readonly site: Site
+  readonly site: RelyingParty
 }
 
 type KeyedDeps = SignInDeps & { readonly key: Uint8Array }
@@ -147,12 +147,12 @@ export function createSignIn(deps: SignInDeps): SignIn {
   // The sessions first: `holdSession` relies on it.
   const forgetRemoved: SignIn['forgetRemoved'] = async (tx, partnerId, memberId) => {
     await store.endSessions(tx, partnerId, memberId, null)
-    await store.forgetFactors(tx, partnerId, memberId)
-    await store.forgetDevices(tx, partnerId, memberId)
-    await store.forgetForms(tx, partnerId, memberId)
+    await store.deleteFactors(tx, partnerId, memberId)
+    await store.deleteDevices(tx, partnerId, memberId)
+    await store.deleteForms(tx, partnerId, memberId)
   }
   const session: SignIn['session'] = async (token, by = 'person') => {
-    const partnerId = readLink(token)
+    const partnerId = linkPartnerId(token)
     if (partnerId === undefined) return undefined
     const row = await store.findSession(db, partnerId, tokenHash(token), alive())
     if (row === undefined) return undefined
@@ -172,7 +172,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
     open: async (tx, partnerId, memberId, { ip, userAgent, factor, device }) => {
       const now = clock.now()
       const token = newLinkToken(partnerId)
-      const known = after(now, -rules.endedKnownMs)
+      const known = after(now, -rules.expiredSessionRetentionMs)
       await store.deleteEndedSessions(tx, partnerId, memberId, { usedAfter: after(known, -rules.idleMs), now: known })
       const times = { createdAt: now, lastUsedAt: now, expiresAt: after(now, rules.sessionMs) }
       const by = { factor, ip, userAgent: userAgent.slice(0, userAgentCharsMax) }
@@ -189,7 +189,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
       return { token, isNewDevice: await store.recordDevice(tx, partnerId, used, kept) }
     },
     sessions: async (partnerId, memberId) =>
-      (await store.sessionsOf(db, partnerId, memberId, alive())).map((row) => toSession(partnerId, row)),
+      (await store.listSessions(db, partnerId, memberId, alive())).map((row) => toSession(partnerId, row)),
     end: async (partnerId, memberId, id) => (await store.endSession(db, partnerId, memberId, id)) === 1,
     endAll: async (tx, partnerId, memberId) => void (await store.endSessions(tx, partnerId, memberId, null)),
     endOthers: (partnerId, memberId, keptId) => store.endSessions(db, partnerId, memberId, keptId),
@@ -201,11 +201,11 @@ export function createSignIn(deps: SignInDeps): SignIn {
     forgetRemoved,
     passwordSince: store.passwordSince,
     hasPasskey: async (tx, partnerId, memberId, credential) => {
-      const answer = readAnswer(credential)
-      const passkey = answer && (await store.passkeyOf(tx, partnerId, answer.credentialId))
+      const answer = parsePasskeyAnswer(credential)
+      const passkey = answer && (await store.findPasskey(tx, partnerId, answer.credentialId))
       return passkey?.memberId === memberId
     },
-    factorsOf: store.factorsOf,
+    factorsOf: store.listFactors,
     factorList: store.factorList,
     removePasskey: async (tx, partnerId, memberId, id) => {
       const ids = await store.lockPasskeys(tx, partnerId, memberId)
@@ -264,7 +264,7 @@ function createEnrolment({ key, site, clock, sealer }: KeyedDeps): Pick<SignIn, 
       const { hash, totpSecret, step: totpStep } = factor
       const totpSealed = sealer.seal(totpSecret, totpContext(partnerId, memberId))
       await store.setPassword(tx, partnerId, memberId, { hash, totpSealed, totpStep }, now)
-      const codes = Array.from({ length: rules.recoveryCodes }, () =>
+      const codes = Array.from({ length: rules.recoveryCodeCount }, () =>
         rules.formatRecoveryCode(randomBytes(recoveryRandomBytes)),
       )
       const hashes = codes.map((code) => rules.recoveryHash(memberId, code))
@@ -285,16 +285,16 @@ function createProofs(deps: KeyedDeps): Pick<SignIn, 'passkeyOptions' | 'verifyP
       return passkeyRequestOptions(site, rules.newChallenge(key, partnerId, randomBytes(16), until))
     },
     verifyPasskey: async (partnerId, credential) => {
-      const answer = readAnswer(credential)
+      const answer = parsePasskeyAnswer(credential)
       const now = clock.now()
-      const expiresAt = answer && rules.readChallenge(key, partnerId, answer.challenge, now)
+      const expiresAt = answer && rules.verifyChallenge(key, partnerId, answer.challenge, now)
       if (answer === undefined || expiresAt === undefined) return undefined
-      const passkey = await store.passkeyOf(db, partnerId, answer.credentialId)
-      const use = passkey && (await verifyAnswer(site, answer, passkey))
+      const passkey = await store.findPasskey(db, partnerId, answer.credentialId)
+      const use = passkey && (await verifyPasskeyAnswer(site, answer, passkey))
       if (passkey === undefined || use === undefined) return undefined
       if (answer.memberId !== undefined && answer.memberId !== passkey.memberId) return undefined
       return db.transaction(async (tx) => {
-        if (!(await store.answerChallenge(tx, partnerId, answer.challenge, { expiresAt, now }))) return undefined
+        if (!(await store.recordChallengeAnswer(tx, partnerId, answer.challenge, { expiresAt, now }))) return undefined
         await store.recordPasskeyUse(tx, partnerId, { id: passkey.id, ...use, now })
         return passkey.memberId
       })
@@ -303,7 +303,7 @@ function createProofs(deps: KeyedDeps): Pick<SignIn, 'passkeyOptions' | 'verifyP
       const now = clock.now()
       const row =
         memberId === undefined ? undefined : await store.beginAttempt(db, partnerId, memberId, rules.attemptLimit(now))
-      const matches = await isPassword(password, row?.hash)
+      const matches = await isPasswordCorrect(password, row?.hash)
       if (memberId === undefined || row === undefined) return 'refused'
       const failed = rules.isLastAttempt(row.failures) ? 'blocked' : 'refused'
       if (!matches) return failed
@@ -313,13 +313,13 @@ function createProofs(deps: KeyedDeps): Pick<SignIn, 'passkeyOptions' | 'verifyP
         const isUsed = await db.transaction(
           async (tx) =>
             (await store.useRecoveryCode(tx, partnerId, memberId, hash, now)) &&
-            (await store.endAttempt(tx, partnerId, memberId, null)),
+            (await store.recordSuccessfulAttempt(tx, partnerId, memberId, null)),
         )
         return isUsed ? 'recovery code' : failed
       }
       const secret = sealer.open(row.totpSealed, totpContext(partnerId, memberId))
       const step = rules.findCodeStep(secret, code.replaceAll(/\s/g, ''), now, row.totpStep)
-      const isRight = step !== undefined && (await store.endAttempt(db, partnerId, memberId, step))
+      const isRight = step !== undefined && (await store.recordSuccessfulAttempt(db, partnerId, memberId, step))
       return isRight ? 'code' : failed
     },
   }
@@ -369,7 +369,7 @@ function createConfirmations(deps: KeyedDeps): Confirmations {
   const promptScope = (partnerId: string, memberId: string, purpose: PromptPurpose) =>
     `${partnerId} ${purpose} ${memberId}`
   const answer: Confirmations['answer'] = (tx, partnerId, { nonce, expiresAt }) =>
-    store.answerChallenge(tx, partnerId, Buffer.from(nonce, 'base64url'), { expiresAt, now: clock.now() })
+    store.recordChallengeAnswer(tx, partnerId, Buffer.from(nonce, 'base64url'), { expiresAt, now: clock.now() })
   return {
     answer,
     newPrompt: (partnerId, memberId, purpose) => {
@@ -384,11 +384,11 @@ function createConfirmations(deps: KeyedDeps): Confirmations {
     },
     readPrompt: (partnerId, memberId, purpose, nonce) => {
       const bytes = Buffer.from(nonce, 'base64url')
-      const expiresAt = rules.readChallenge(key, promptScope(partnerId, memberId, purpose), bytes, clock.now())
+      const expiresAt = rules.verifyChallenge(key, promptScope(partnerId, memberId, purpose), bytes, clock.now())
       return expiresAt && { nonce: bytes.toString('base64url'), expiresAt }
     },
     passkeyOptionsFor: async (partnerId, memberId, text) => {
-      const passkeys = await store.passkeysOf(db, partnerId, memberId)
+      const passkeys = await store.listPasskeys(db, partnerId, memberId)
       return passkeys.length === 0 ? undefined : confirmationOptions(site, passkeys, approvalChallenge(text))
     },
     confirm: async (partnerId, memberId, asked, given) => {
@@ -410,12 +410,12 @@ async function confirmByPasskey(
   memberId: string,
   { text, credential }: { readonly text: string; readonly credential: string },
 ): Promise<SignedApproval | undefined> {
-  const answer = readAnswer(credential)
+  const answer = parsePasskeyAnswer(credential)
   const challenge = approvalChallenge(text)
   if (answer === undefined || !answer.challenge.equals(challenge)) return undefined
-  const passkey = await store.passkeyOf(db, partnerId, answer.credentialId)
+  const passkey = await store.findPasskey(db, partnerId, answer.credentialId)
   if (passkey?.memberId !== memberId) return undefined
-  const use = await verifyAnswer(site, answer, passkey)
+  const use = await verifyPasskeyAnswer(site, answer, passkey)
   if (use === undefined) return undefined
   await store.recordPasskeyUse(db, partnerId, {
     id: passkey.id,
@@ -434,12 +434,12 @@ async function confirmByCode(
   { text, code }: { readonly text: string; readonly code: string },
 ): Promise<SignedApproval | undefined> {
   const now = clock.now()
-  const passkeys = await store.passkeysOf(db, partnerId, memberId)
+  const passkeys = await store.listPasskeys(db, partnerId, memberId)
   if (passkeys.length > 0) return undefined
   const row = await store.beginAttempt(db, partnerId, memberId, rules.attemptLimit(now))
   if (row === undefined) return undefined
   const secret = sealer.open(row.totpSealed, totpContext(partnerId, memberId))
   const step = rules.findCodeStep(secret, code.replaceAll(/\s/g, ''), now, row.totpStep)
-  if (step === undefined || !(await store.endAttempt(db, partnerId, memberId, step))) return undefined
+  if (step === undefined || !(await store.recordSuccessfulAttempt(db, partnerId, memberId, step))) return undefined
   return { snapshot: text, factor: 'code' }
 }

@@ -11,7 +11,7 @@ import { refuseWeakPassword } from './passwords.ts'
 import {
   devicesMax,
   newChallenge,
-  readChallenge,
+  verifyChallenge,
   readRecoveryCode,
   formatRecoveryCode,
   findCodeStep,
@@ -63,15 +63,15 @@ suite('sign-in', () => {
     const until = new Date('2026-11-24T08:10:00Z')
     const [partnerId, before] = [newId(), new Date(until.getTime() - 1)]
     const challenge = newChallenge(key, partnerId, randomBytes(16), until)
-    assert.deepEqual(readChallenge(key, partnerId, challenge, before), until)
-    assert.equal(readChallenge(key, partnerId, challenge, until), undefined)
-    assert.equal(readChallenge(key, newId(), challenge, before), undefined)
-    assert.equal(readChallenge(randomBytes(32), partnerId, challenge, before), undefined)
+    assert.deepEqual(verifyChallenge(key, partnerId, challenge, before), until)
+    assert.equal(verifyChallenge(key, partnerId, challenge, until), undefined)
+    assert.equal(verifyChallenge(key, newId(), challenge, before), undefined)
+    assert.equal(verifyChallenge(randomBytes(32), partnerId, challenge, before), undefined)
     for (const at of [0, 20, 53]) {
       const changed = Uint8Array.from(challenge, (byte, index) => (index === at ? byte ^ 1 : byte))
-      assert.equal(readChallenge(key, partnerId, changed, before), undefined)
+      assert.equal(verifyChallenge(key, partnerId, changed, before), undefined)
     }
-    assert.equal(readChallenge(key, partnerId, challenge.slice(1), before), undefined)
+    assert.equal(verifyChallenge(key, partnerId, challenge.slice(1), before), undefined)
   })
 
   test('a recovery code is accepted in every usual spelling', () => {

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import { createChosenHosts } from '../../webhooks/index.ts'
 import { createSealer, newId, randomBytes, systemClock } from '../../kernel/index.ts'
-import { createSingleSignOn, type Provider, SignOnFailed } from './single-sign-on.ts'
+import { createSingleSignOn, type SignOnProvider, SignOnFailed } from './single-sign-on.ts'
 
 const realm = newId()
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -44,7 +44,7 @@ const server = createServer((request, response) => {
 })
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-const provider: Provider = { issuer, clientId: 'us', clientSecret, roleClaim: null }
+const provider: SignOnProvider = { issuer, clientId: 'us', clientSecret, roleClaim: null }
 after(() => server.closeAllConnections())
 after(() => server.close())
 
@@ -149,7 +149,7 @@ test('an attempt cannot be finished for another realm, provider or client id', a
   const one = createOne()
   const { url, attempt } = await one.begin(realm, provider, { kind: 'sign in', next: 'home' })
   const query = `code=x&state=${new URL(url).searchParams.get('state')}`
-  const others: readonly (readonly [string, Provider])[] = [
+  const others: readonly (readonly [string, SignOnProvider])[] = [
     [newId(), provider],
     [realm, { ...provider, issuer: 'https://evil.example.com' }],
     [realm, { ...provider, clientId: 'them' }],

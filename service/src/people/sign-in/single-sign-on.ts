@@ -1,13 +1,13 @@
 /** Single sign-on by OpenID Connect Core 1.0: the request to a provider in a browser, and the check of its answer. */
 import { createHash } from 'node:crypto'
-import { Email, ownJson, selectForeign, singleLine, Type } from '@partner-payments/wire'
+import { Email, ownJson, selectUntrustedFields, singleLine, Type } from '@partner-payments/wire'
 import type * as oidc from 'openid-client'
 import { after, type Clock, hourMs, randomBytes, type Sealer, secondMs } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import * as rules from './rules.ts'
 import * as identities from './store.ts'
 
-export type Provider = {
+export type SignOnProvider = {
   /** The URL of the provider, as in its metadata and its claim `iss`. */
   readonly issuer: string
   readonly clientId: string
@@ -76,21 +76,21 @@ export type SingleSignOn = {
   /** Begins a sign-in at a provider. The caller stores `attempt` in a cookie of the browser. Throws SignOnFailed (`unreachable`). */
   readonly begin: (
     realmId: string,
-    provider: Provider,
+    provider: SignOnProvider,
     purpose: SignOnPurpose,
   ) => Promise<{ readonly url: string; readonly attempt: string }>
   /** Verifies the answer in the query of the redirect. Throws SignOnFailed (`expired`, `refused`, `unreachable`). */
   readonly finish: (
     realmId: string,
-    provider: Provider,
+    provider: SignOnProvider,
     given: { readonly attempt: string; readonly query: string },
   ) => Promise<SignOnAnswer>
   /** Records that an answer was used. False: it was used before. */
   readonly answer: (tx: Tx, realmId: string, asked: SignOnAnswer['asked']) => Promise<boolean>
   readonly findMember: typeof identities.findMember
-  readonly connect: typeof identities.connect
-  readonly connectedSince: typeof identities.connectedSince
-  readonly recordUse: typeof identities.recordUse
+  readonly connect: typeof identities.connectIdentity
+  readonly connectedSince: typeof identities.findConnectionTime
+  readonly recordUse: typeof identities.recordIdentityUse
 }
 
 export type SingleSignOnDeps = {
@@ -129,7 +129,7 @@ const maxAgeSeconds = rules.moneyIdleMs / secondMs
 export function createSingleSignOn(deps: SingleSignOnDeps): SingleSignOn {
   const { clock, sealer, redirectUri } = deps
   const configurations = createConfigurations(deps)
-  const atProvider = async <T>(realmId: string, { issuer }: Provider, work: () => Promise<T>): Promise<T> => {
+  const atProvider = async <T>(realmId: string, { issuer }: SignOnProvider, work: () => Promise<T>): Promise<T> => {
     try {
       return await deps.atProvider(realmId, new URL(issuer).host, work)
     } catch (error) {
@@ -137,7 +137,10 @@ export function createSingleSignOn(deps: SingleSignOnDeps): SingleSignOn {
     }
   }
   return {
-    ...identities,
+    findMember: identities.findMember,
+    connect: identities.connectIdentity,
+    connectedSince: identities.findConnectionTime,
+    recordUse: identities.recordIdentityUse,
     begin: async (realmId, provider, purpose) => {
       const client = await import('openid-client')
       const configuration =
@@ -177,7 +180,7 @@ export function createSingleSignOn(deps: SingleSignOnDeps): SingleSignOn {
       return { purpose: attempt.purpose, proved, asked: { digest: digestOf(attempt.state), expiresAt } }
     },
     answer: (tx, realmId, { digest, expiresAt }) =>
-      identities.answerChallenge(tx, realmId, digest, { expiresAt, now: clock.now() }),
+      identities.recordChallengeAnswer(tx, realmId, digest, { expiresAt, now: clock.now() }),
   }
 }
 
@@ -194,7 +197,7 @@ function readAttempt(sealer: Sealer, realmId: string, sealed: string): Attempt |
 /** Exchanges the code for tokens, and checks signature, issuer, audience, nonce, times and the time of the authentication. */
 async function prove(
   configuration: oidc.Configuration,
-  { roleClaim, issuer }: Provider,
+  { roleClaim, issuer }: SignOnProvider,
   { state, nonce, verifier }: Attempt,
   { url, now }: { readonly url: URL; readonly now: Date },
 ): Promise<ProviderClaims> {
@@ -210,14 +213,14 @@ async function prove(
     const isAsked = !isWhole && configuration.serverMetadata().userinfo_endpoint !== undefined
     const more = isAsked ? await client.fetchUserInfo(configuration, tokens.access_token, id.sub) : {}
     const claims: Readonly<Record<string, unknown>> = { ...more, ...id }
-    const subject = selectForeign(id.sub, Subject)
+    const subject = selectUntrustedFields(id.sub, Subject)
     if (subject === undefined) throw new SignOnFailed('refused')
     return {
       issuer,
       subject,
-      email: selectForeign(claims['email'], Email) ?? null,
-      emailVerified: selectForeign(claims['email_verified'], Type.Boolean()) ?? null,
-      name: selectForeign(claims['name'], Name) ?? null,
+      email: selectUntrustedFields(claims['email'], Email) ?? null,
+      emailVerified: selectUntrustedFields(claims['email_verified'], Type.Boolean()) ?? null,
+      name: selectUntrustedFields(claims['name'], Name) ?? null,
       roles: roleClaim === null ? [] : textsOf(claims[roleClaim]),
     }
   } catch (error) {
@@ -247,7 +250,7 @@ const rolesMax = 1000
 const textsOf = (value: unknown): readonly string[] =>
   (Array.isArray(value) ? value : [value])
     .slice(0, rolesMax)
-    .flatMap((each: unknown) => selectForeign(each, Claim) ?? [])
+    .flatMap((each: unknown) => selectUntrustedFields(each, Claim) ?? [])
 
 /** Reports whether the provider is unreachable. The library does not have its own code for errors of fetch. */
 const isUnreachable = (error: unknown): boolean =>
@@ -271,7 +274,7 @@ type CachedConfiguration = {
 
 function createConfigurations({ clock, fetch, allowHttp }: SingleSignOnDeps) {
   const known = new Map<string, CachedConfiguration>()
-  const discover = async ({ issuer, clientId, clientSecret }: Provider): Promise<oidc.Configuration> => {
+  const discover = async ({ issuer, clientId, clientSecret }: SignOnProvider): Promise<oidc.Configuration> => {
     const client = await import('openid-client')
     const url = new URL(issuer)
     const isLoopback = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
@@ -292,7 +295,7 @@ function createConfigurations({ clock, fetch, allowHttp }: SingleSignOnDeps) {
       throw new SignOnFailed('unreachable', error)
     }
   }
-  const find = (realmId: string, provider: Provider): CachedConfiguration | undefined => {
+  const find = (realmId: string, provider: SignOnProvider): CachedConfiguration | undefined => {
     const entry = known.get(realmId)
     return entry !== undefined && entry.until > clock.now() && entry.digest === digestOfProvider(provider)
       ? entry
@@ -300,9 +303,9 @@ function createConfigurations({ clock, fetch, allowHttp }: SingleSignOnDeps) {
   }
   return {
     /** Returns a cached configuration. Undefined: it must be read from the provider. */
-    known: (realmId: string, provider: Provider) => find(realmId, provider)?.configuration,
+    known: (realmId: string, provider: SignOnProvider) => find(realmId, provider)?.configuration,
     /** Reads the configuration. Concurrent callers of a realm share one request. */
-    read: (realmId: string, provider: Provider): Promise<oidc.Configuration> => {
+    read: (realmId: string, provider: SignOnProvider): Promise<oidc.Configuration> => {
       const found = find(realmId, provider)
       if (found !== undefined) return found.asked
       const asked = discover(provider)
@@ -327,4 +330,5 @@ function createConfigurations({ clock, fetch, allowHttp }: SingleSignOnDeps) {
   }
 }
 
-const digestOfProvider = (provider: Provider) => createHash('sha256').update(JSON.stringify(provider)).digest('base64')
+const digestOfProvider = (provider: SignOnProvider) =>
+  createHash('sha256').update(JSON.stringify(provider)).digest('base64')

@@ -45,8 +45,13 @@ export function beginAttempt(
 }
 
 /** Records a successful attempt. `step` is null for a recovery code. False: a code of this time step or a later one was accepted meanwhile. */
-export async function endAttempt(tx: Tx, partnerId: string, memberId: string, step: bigint | null): Promise<boolean> {
-  const changed = await tx.run(sql`/* sign_in.endAttempt */
+export async function recordSuccessfulAttempt(
+  tx: Tx,
+  partnerId: string,
+  memberId: string,
+  step: bigint | null,
+): Promise<boolean> {
+  const changed = await tx.run(sql`/* sign_in.recordSuccessfulAttempt */
     update sign_in.passwords set failures = 0, blocked_until = null, totp_step = coalesce(${step}, totp_step)
     where partner_id = ${partnerId} and member_id = ${memberId} and (${step}::bigint is null or totp_step < ${step})`)
   return changed === 1
@@ -106,18 +111,18 @@ export async function insertPasskey(tx: Tx, partnerId: string, row: PasskeyRow, 
   return inserted === 1
 }
 
-export function passkeyOf(tx: Tx, partnerId: string, credentialId: Buffer): Promise<PasskeyRow | undefined> {
-  return tx.row<PasskeyRow>(sql`/* sign_in.passkeyOf */
+export function findPasskey(tx: Tx, partnerId: string, credentialId: Buffer): Promise<PasskeyRow | undefined> {
+  return tx.row<PasskeyRow>(sql`/* sign_in.findPasskey */
     select id, member_id, credential_id, public_key, counter, transports, backed_up from sign_in.passkeys
     where partner_id = ${partnerId} and credential_id = ${credentialId}`)
 }
 
-export function passkeysOf(
+export function listPasskeys(
   tx: Tx,
   partnerId: string,
   memberId: string,
 ): Promise<readonly Pick<PasskeyRow, 'credentialId' | 'transports'>[]> {
-  return tx.rows(sql`/* sign_in.passkeysOf */
+  return tx.rows(sql`/* sign_in.listPasskeys */
     select credential_id, transports from sign_in.passkeys where partner_id = ${partnerId} and member_id = ${memberId}`)
 }
 
@@ -132,27 +137,27 @@ export async function recordPasskeyUse(
 }
 
 /** Records an answered challenge, and deletes expired ones. False: it was answered before. */
-export async function answerChallenge(
+export async function recordChallengeAnswer(
   tx: Tx,
   partnerId: string,
   challenge: Buffer,
   { expiresAt, now }: { readonly expiresAt: Date; readonly now: Date },
 ): Promise<boolean> {
-  await tx.run(sql`/* sign_in.answerChallenge */
+  await tx.run(sql`/* sign_in.recordChallengeAnswer */
     delete from sign_in.answered_challenges where partner_id = ${partnerId} and expires_at < ${now}`)
-  const added = await tx.run(sql`/* sign_in.answerChallenge */
+  const added = await tx.run(sql`/* sign_in.recordChallengeAnswer */
     insert into sign_in.answered_challenges (partner_id, challenge, expires_at)
     values (${partnerId}, ${challenge}, ${expiresAt}) on conflict do nothing`)
   return added === 1
 }
 
 /** How a session was opened. `sso`: by the partner's provider. */
-export type Factor = 'passkey' | 'password' | 'sso'
+export type SignInMethod = 'passkey' | 'password' | 'sso'
 export type SessionRow = {
   readonly id: string
   readonly memberId: string
   readonly tokenHash: Buffer
-  readonly factor: Factor
+  readonly factor: SignInMethod
   readonly ip: string
   readonly userAgent: string
   readonly createdAt: Date
@@ -204,13 +209,13 @@ export async function replaceToken(tx: Tx, partnerId: string, id: string, tokenH
 }
 
 /** Lists the sessions of a member, newest first. */
-export function sessionsOf(
+export function listSessions(
   tx: Tx,
   partnerId: string,
   memberId: string,
   { usedAfter, now }: SessionTimes,
 ): Promise<readonly SessionRow[]> {
-  return tx.rows<SessionRow>(sql`/* sign_in.sessionsOf */
+  return tx.rows<SessionRow>(sql`/* sign_in.listSessions */
     select ${sessionColumns} from sign_in.sessions
     where partner_id = ${partnerId} and member_id = ${memberId} and last_used_at > ${usedAfter} and expires_at > ${now}
     order by id desc`)
@@ -293,22 +298,22 @@ export async function deletePasskey(tx: Tx, partnerId: string, id: string): Prom
 }
 
 /** Deletes the password, recovery codes and passkeys of a member. */
-export async function forgetFactors(tx: Tx, partnerId: string, memberId: string): Promise<void> {
-  await tx.run(sql`/* sign_in.forgetFactors */
+export async function deleteFactors(tx: Tx, partnerId: string, memberId: string): Promise<void> {
+  await tx.run(sql`/* sign_in.deleteFactors */
     delete from sign_in.passwords where partner_id = ${partnerId} and member_id = ${memberId}`)
-  await tx.run(sql`/* sign_in.forgetFactors */
+  await tx.run(sql`/* sign_in.deleteFactors */
     delete from sign_in.recovery_codes where partner_id = ${partnerId} and member_id = ${memberId}`)
-  await tx.run(sql`/* sign_in.forgetFactors */
+  await tx.run(sql`/* sign_in.deleteFactors */
     delete from sign_in.passkeys where partner_id = ${partnerId} and member_id = ${memberId}`)
 }
 
 /** Lists the factors of members. */
-export function factorsOf(
+export function listFactors(
   tx: Tx,
   partnerId: string,
   memberIds: readonly string[],
-): Promise<readonly { readonly memberId: string; readonly factor: Factor }[]> {
-  return tx.rows(sql`/* sign_in.factorsOf */
+): Promise<readonly { readonly memberId: string; readonly factor: SignInMethod }[]> {
+  return tx.rows(sql`/* sign_in.listFactors */
     select member_id, 'password' as factor from sign_in.passwords
     where partner_id = ${partnerId} and member_id = any(${memberIds}::uuid[])
     union
@@ -347,16 +352,16 @@ export async function recordDevice(
   return added === 1
 }
 
-export async function forgetDevices(tx: Tx, partnerId: string, memberId: string): Promise<void> {
-  await tx.run(sql`/* sign_in.forgetDevices */
+export async function deleteDevices(tx: Tx, partnerId: string, memberId: string): Promise<void> {
+  await tx.run(sql`/* sign_in.deleteDevices */
     delete from sign_in.known_devices where partner_id = ${partnerId} and member_id = ${memberId}`)
 }
 
 // The SQL of kept forms: what a person had typed before the session ended.
 
 /** Finds the member of a session, including an expired one. */
-export async function memberOfToken(tx: Tx, partnerId: string, tokenHash: Buffer): Promise<string | undefined> {
-  const row = await tx.row<{ readonly memberId: string }>(sql`/* sign_in.memberOfToken */
+export async function findMemberByToken(tx: Tx, partnerId: string, tokenHash: Buffer): Promise<string | undefined> {
+  const row = await tx.row<{ readonly memberId: string }>(sql`/* sign_in.findMemberByToken */
     select member_id from sign_in.sessions where partner_id = ${partnerId} and token_hash = ${tokenHash}`)
   return row?.memberId
 }
@@ -403,24 +408,24 @@ export async function deleteForm(tx: Tx, partnerId: string, { id, memberId, devi
     where partner_id = ${partnerId} and id = ${id} and member_id = ${memberId} and device_hash = ${deviceHash}`)
 }
 
-export async function forgetForms(tx: Tx, partnerId: string, memberId: string): Promise<void> {
-  await tx.run(sql`/* sign_in.forgetForms */
+export async function deleteForms(tx: Tx, partnerId: string, memberId: string): Promise<void> {
+  await tx.run(sql`/* sign_in.deleteForms */
     delete from sign_in.kept_forms where partner_id = ${partnerId} and member_id = ${memberId}`)
 }
 
-export async function partnersWithFormsOver(tx: Tx, now: Date, partnersMax: number): Promise<readonly string[]> {
+export async function partnersWithExpiredForms(tx: Tx, now: Date, partnersMax: number): Promise<readonly string[]> {
   const rows = await tx.rows<{ readonly partnerId: string }>(
     dueWork(
       'finds partners with expired kept forms, without a lock',
-      (whose) => sql`/* sign_in.partnersWithFormsOver */
+      (whose) => sql`/* sign_in.partnersWithExpiredForms */
       select distinct partner_id from sign_in.kept_forms where expires_at <= ${now} and ${whose()} limit ${partnersMax}`,
     ),
   )
   return rows.map(({ partnerId }) => partnerId)
 }
 
-export function deleteFormsOver(tx: Tx, partnerId: string, now: Date): Promise<number> {
-  return tx.run(sql`/* sign_in.deleteFormsOver */
+export function deleteExpiredForms(tx: Tx, partnerId: string, now: Date): Promise<number> {
+  return tx.run(sql`/* sign_in.deleteExpiredForms */
     delete from sign_in.kept_forms where partner_id = ${partnerId} and expires_at <= ${now}`)
 }
 
@@ -444,16 +449,16 @@ export async function findMember(
  * Connects an identity with a member, and replaces the member's previous identity at the provider. `replaced`: the
  * previous member of the identity. False: another member has connected the identity meanwhile.
  */
-export async function connect(
+export async function connectIdentity(
   tx: Tx,
   partnerId: string,
   { issuer, subject }: Identity,
   { memberId, replaced, now }: { readonly memberId: string; readonly replaced: string | null; readonly now: Date },
 ): Promise<boolean> {
-  await tx.run(sql`/* sign_in.connect */
+  await tx.run(sql`/* sign_in.connectIdentity */
     delete from sign_in.identities
     where partner_id = ${partnerId} and issuer = ${issuer} and member_id = ${memberId} and subject <> ${subject}`)
-  const connected = await tx.run(sql`/* sign_in.connect */
+  const connected = await tx.run(sql`/* sign_in.connectIdentity */
     insert into sign_in.identities (partner_id, issuer, subject, member_id, connected_at)
     values (${partnerId}, ${issuer}, ${subject}, ${memberId}, ${now})
     on conflict (partner_id, issuer, subject) do update
@@ -469,20 +474,25 @@ export async function forgetIdentities(tx: Tx, partnerId: string, memberId: stri
 }
 
 /** Reads when a member was connected with a provider. */
-export async function connectedSince(
+export async function findConnectionTime(
   tx: Tx,
   partnerId: string,
   issuer: string,
   memberId: string,
 ): Promise<Date | undefined> {
-  const row = await tx.row<{ readonly connectedAt: Date }>(sql`/* sign_in.connectedSince */
+  const row = await tx.row<{ readonly connectedAt: Date }>(sql`/* sign_in.findConnectionTime */
     select connected_at from sign_in.identities
     where partner_id = ${partnerId} and issuer = ${issuer} and member_id = ${memberId}`)
   return row?.connectedAt
 }
 
-export async function recordUse(tx: Tx, partnerId: string, { issuer, subject }: Identity, now: Date): Promise<void> {
-  await tx.run(sql`/* sign_in.recordUse */
+export async function recordIdentityUse(
+  tx: Tx,
+  partnerId: string,
+  { issuer, subject }: Identity,
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`/* sign_in.recordIdentityUse */
     update sign_in.identities set last_used_at = ${now}
     where partner_id = ${partnerId} and issuer = ${issuer} and subject = ${subject}`)
 }

@@ -9,7 +9,7 @@ import { joinedStaff, type StaffRole } from '../../../../test/support/staff.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
 import { operatorPartnerId } from '../../cases/index.ts'
 import { dayMs, minuteMs, newId, secondMs } from '../../kernel/index.ts'
-import { eraseKept, sql } from '../../postgres/index.ts'
+import { eraseExpiredRecords, sql } from '../../postgres/index.ts'
 import { processBankNotifications, submitDuePayouts } from '../../banks/settlement/index.ts'
 import { keptAssignments, type QueueItemKey } from './index.ts'
 
@@ -167,7 +167,7 @@ suite('queue items other than cases', async () => {
     await service.staff.remarkQueueItem(ada, { ...key, note: 'Grace lives in Bonn' })
     const erase = () =>
       service.db.transaction((tx) =>
-        eraseKept(tx, keptAssignments, {
+        eraseExpiredRecords(tx, keptAssignments, {
           partnerId: key.partnerId,
           ...{ afterId: '00000000-0000-0000-0000-000000000000', beforeId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' },
           ...{ endedBefore: new Date(service.clock.now().getTime() + dayMs), rowsMax: 10 },

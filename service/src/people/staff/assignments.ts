@@ -4,7 +4,7 @@
  * no longer waits.
  */
 import { Refusal } from '../../kernel/api/index.ts'
-import { ownerChanged } from '../../cases/index.ts'
+import { ownerConflict } from '../../cases/index.ts'
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 import { type Clock, minuteMs, newId } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
@@ -42,7 +42,7 @@ export type Assignments = {
     remark: store.QueueItemKey & { readonly by: Person; readonly note: string },
   ) => Promise<store.Assignment>
   /** Reads the open assignments of items. */
-  readonly of: typeof store.assignmentsOf
+  readonly of: typeof store.findAssignments
   /** Lists the waiting items that a person owns, oldest first. */
   readonly ownedBy: (ownerId: string) => Promise<readonly store.Assignment[]>
   /** Lists the newest steps of an item, oldest first. */
@@ -69,7 +69,7 @@ export function createAssignments({ db, clock, waiting: checks }: Deps): Assignm
     },
     assign: async (tx, { by, owner, seen, ...key }) => {
       const row = await open(tx, key)
-      if (row.ownerId !== seen) throw ownerChanged('it', row)
+      if (row.ownerId !== seen) throw ownerConflict('it', row)
       if (row.ownerId === (owner?.id ?? null)) return row
       const at = clock.now()
       const ownedSince = owner && at
@@ -87,7 +87,7 @@ export function createAssignments({ db, clock, waiting: checks }: Deps): Assignm
       await store.appendStep(tx, row, { kind: 'remarked', actor: by.fullName, note, at: clock.now() })
       return changed
     },
-    of: store.assignmentsOf,
+    of: store.findAssignments,
     ownedBy: async (ownerId) => {
       const rows = await store.assignmentsOwnedBy(db, ownerId, ownedMax)
       const waiting = await checks.stillWaiting(rows)

@@ -7,7 +7,7 @@ import { operatorPartnerId } from '../../cases/index.ts'
 import { after, dayMs, newId, randomBytes, tokenHash } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import {
-  commandsMs,
+  commandSessionMs,
   confirmMs,
   originCharsMax,
   scheduleDaysMax,
@@ -65,7 +65,7 @@ type StaffCommandsDeps = Pick<StaffDeps, 'db' | 'clock' | 'audit' | 'addOperator
 
 export function createStaffCommands({ db, clock, audit, addOperator }: StaffCommandsDeps): StaffCommands {
   const hold = async (tx: Tx, staffId: string) => {
-    const account = await store.holdAccount(tx, staffId)
+    const account = await store.lockAccount(tx, staffId)
     if (account === undefined) throw new Refusal('permission_denied', 'The staff account was removed.')
     return account
   }
@@ -89,7 +89,7 @@ export function createStaffCommands({ db, clock, audit, addOperator }: StaffComm
       db.transaction(async (tx) => {
         const account = await hold(tx, id)
         const now = clock.now()
-        const given = { staffId: id, now, expiresAt: after(now, commandsMs) }
+        const given = { staffId: id, now, expiresAt: after(now, commandSessionMs) }
         const confirmed = await store.confirmRequest(tx, userCodeHash(userCode), given)
         if (confirmed === undefined) throw notFound('sign-in of a command')
         await addOperator(tx, operatorPartnerId)
@@ -119,7 +119,7 @@ export function createStaffCommands({ db, clock, audit, addOperator }: StaffComm
       await store.insertToken(tx, { ...row, tokenHash: tokenHash(token), staffId: by, commands, expiresAt })
       return { id: row.id, token, expiresAt }
     },
-    list: (tx, staffId) => store.tokens(tx, staffId ?? null, clock.now()),
+    list: (tx, staffId) => store.listTokens(tx, staffId ?? null, clock.now()),
     end: async (tx, id) => {
       if (!(await store.endToken(tx, id, clock.now()))) throw notFound('token of commands')
     },

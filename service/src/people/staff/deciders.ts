@@ -25,7 +25,7 @@ export type Deciders = {
 
 /** Lists the deciding roles of every kind, in the order of the code. */
 export async function listDeciders(tx: Tx): Promise<readonly Deciders[]> {
-  const changed = new Map((await store.deciders(tx)).map((row) => [row.kind, row]))
+  const changed = new Map((await store.readDeciders(tx)).map((row) => [row.kind, row]))
   return decidedKinds.map((kind) => ({
     kind,
     roles: defaultDeciders[kind],
@@ -36,26 +36,26 @@ export async function listDeciders(tx: Tx): Promise<readonly Deciders[]> {
 }
 
 const rolesOf = async (tx: Tx, kind: DecidedKind): Promise<readonly StaffRole[]> =>
-  (await store.decidersOf(tx, kind))?.roles ?? defaultDeciders[kind]
+  (await store.readDecidersOfKind(tx, kind))?.roles ?? defaultDeciders[kind]
 
 /** Lists the kinds that a role decides. */
 export const kindsDecidedBy = (deciders: readonly Deciders[], role: StaffRole): readonly DecidedKind[] =>
   deciders.filter(({ roles }) => roles.includes(role)).map(({ kind }) => kind)
 
 /** Checks whether two people may decide a kind, by their current roles. */
-export async function judgeDeciders(
+export async function checkStaffDeciders(
   tx: Tx,
   kind: DecidedKind,
   author: Decider,
   approver: Decider,
 ): Promise<DecidersProblem | undefined> {
   const roles = await rolesOf(tx, kind)
-  return createStaffJudge((role) => roles.includes(role))(tx, author, approver)
+  return createCheckTwoStaff((role) => roles.includes(role))(tx, author, approver)
 }
 
 /** Checks that a person may decide the kind. Refuses: permission_denied. A sandbox without staff accounts accepts any typed name. */
 export async function requireDecider(tx: Tx, kind: DecidedKind, { id, name }: Decider): Promise<void> {
-  const rows = await store.holdPersons(tx, id === undefined ? [] : [id], id === undefined ? [personKey(name)] : [])
+  const rows = await store.lockAccounts(tx, id === undefined ? [] : [id], id === undefined ? [personKey(name)] : [])
   const [person] = rows
   if (person === undefined && id === undefined && !(await store.hasAccounts(tx))) return
   const roles = await rolesOf(tx, kind)
@@ -82,15 +82,15 @@ export const createSetDeciders =
 // Checks the two people of a decision when it takes effect. Cases, hits, monitoring rules and changes call this check
 // in the transaction of the effect, so that a person who lost the role after the proposal does not count.
 
-type JudgeTwoStaff = (tx: Tx, author: Decider, approver: Decider) => Promise<DecidersProblem | undefined>
+type CheckTwoStaff = (tx: Tx, author: Decider, approver: Decider) => Promise<DecidersProblem | undefined>
 
 /** Checks two staff members. `may`: whether a role may decide. Locks both accounts until the end of the transaction. */
-export const createStaffJudge =
-  (may: (role: StaffRole) => boolean): JudgeTwoStaff =>
+export const createCheckTwoStaff =
+  (may: (role: StaffRole) => boolean): CheckTwoStaff =>
   async (tx, author, approver) => {
     const persons = [author, approver]
     const ids = persons.flatMap(({ id }) => id ?? [])
-    const rows = await store.holdPersons(
+    const rows = await store.lockAccounts(
       tx,
       ids,
       persons.map(({ name }) => personKey(name)),

@@ -6,7 +6,7 @@ import type { Inbox } from '../../inbox/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import type { Screening } from '../../screening/index.ts'
-import type { Provider, Session, SignIn, SingleSignOn } from '../sign-in/index.ts'
+import type { SignOnProvider, Session, SignIn, SingleSignOn } from '../sign-in/index.ts'
 import type { WaitingChecks } from './assignments.ts'
 import type { StaffRole } from './rules.ts'
 import type { AccountRow } from './store.ts'
@@ -14,7 +14,7 @@ import type { AccountRow } from './store.ts'
 export type StaffAccount = AccountRow
 export type SignedInStaff = { readonly session: Session; readonly account: StaffAccount }
 
-export type StaffProvider = Provider & {
+export type StaffProvider = SignOnProvider & {
   /** The values of the role claim that each role needs. Empty if there is no claim. */
   readonly roles: Readonly<Partial<Record<StaffRole, readonly string[]>>>
   /** True if staff, except admins, can sign in only by the provider. */

@@ -19,12 +19,12 @@ import {
 import { emailKey, staffRealmId } from './rules.ts'
 import type { SignedInStaff, StaffAccount, StaffDeps } from './deps.ts'
 import * as store from './store.ts'
-import { type MailContent, type MailToRender, oneLine, plainMail, utc } from '../../mail/index.ts'
+import { type MailContent, type MailToRender, oneLine, plainMail, formatUtc } from '../../mail/index.ts'
 
 type Factor = Session['factor']
 type JoinResult = { readonly token: string; readonly recoveryCodes: readonly string[] }
 
-export type Entrances = {
+export type StaffSignIn = {
   /** Reads the pending invitation of a token for its page. Refuses: not_found. */
   readonly openInvitation: (token: string) => Promise<Omit<store.InvitationRow, 'tokenHash'> & Enrolment>
   /** Accepts an invitation with the first factor, and signs in. Refuses: not_found (also if the address or the name is taken), validation_failed (factor). */
@@ -77,7 +77,7 @@ export async function acceptInvitation({ clock }: StaffDeps, tx: Tx, row: store.
   if (!(await store.insertAccount(tx, account))) throw notFound('pending invitation')
 }
 
-export function createEntrances(deps: StaffDeps): Entrances {
+export function createStaffSignIn(deps: StaffDeps): StaffSignIn {
   const { db, signIn } = deps
   const findInvitation = async (token: string) => {
     const row = await pendingInvitation(deps, token)
@@ -85,7 +85,7 @@ export function createEntrances(deps: StaffDeps): Entrances {
   }
   const signInAs = (id: string, client: Client, factor: 'passkey' | 'password') =>
     db.transaction(async (tx) => {
-      const account = await store.holdAccount(tx, id)
+      const account = await store.lockAccount(tx, id)
       if (account === undefined) return undefined
       refuseWithoutProvider(deps, account)
       return openSession(deps, tx, account, { ...client, factor, action: 'staff sign in' })
@@ -190,7 +190,7 @@ export function createStaffSingleSignOn(deps: StaffDeps): StaffSingleSignOn {
 async function signIn(deps: StaffDeps, tx: Tx, proved: ProviderClaims, client: Client): Promise<string> {
   const { singleSignOn, clock } = deps
   const id = await singleSignOn.findMember(tx, staffRealmId, proved)
-  const account = id === undefined ? undefined : await store.holdAccount(tx, id)
+  const account = id === undefined ? undefined : await store.lockAccount(tx, id)
   if (account === undefined) throw new SignOnFailed('unknown')
   refuseRole(deps, account, proved)
   await singleSignOn.recordUse(tx, staffRealmId, proved, clock.now())
@@ -214,7 +214,7 @@ async function connectAccount(
   { session, account: { id } }: SignedInStaff,
   proved: ProviderClaims,
 ) {
-  const account = await store.holdAccount(tx, id)
+  const account = await store.lockAccount(tx, id)
   if (account === undefined) throw notFound('staff account')
   // The session may have ended while the person was at the provider.
   if (!(await deps.signIn.holdSession(tx, session))) throw new SignOnFailed('expired')
@@ -293,7 +293,7 @@ export function renderStaffMail({ data, toName }: MailToRender): MailContent {
   const lines = [
     `Hello ${oneLine(toName)},`,
     sentences[change].replace('{role}', role),
-    [`Site: ${desk}.`, `Time: ${utc(new Date(at))}.`, from].filter((part) => part !== null).join(' '),
+    [`Site: ${desk}.`, `Time: ${formatUtc(new Date(at))}.`, from].filter((part) => part !== null).join(' '),
     'If you did not expect this, tell an admin of your staff at once, who can end your sessions.',
   ]
   return plainMail(`Your account at ${desk}: ${change}`, lines)

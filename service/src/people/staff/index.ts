@@ -6,8 +6,8 @@
  * admins decide every kind. Each decision checks the role in its own transaction. A change is carried out once, after another person has
  * approved it. An item of the queue has at most one open assignment.
  */
-export { type DecidedKind, decidedKinds, staffRealmId, type StaffRole, staffRoles, canTurnRules } from './rules.ts'
-export { type Deciders, kindsDecidedBy, requireDecider, judgeDeciders, createStaffJudge } from './deciders.ts'
+export { type DecidedKind, decidedKinds, staffRealmId, type StaffRole, staffRoles, canToggleRules } from './rules.ts'
+export { type Deciders, kindsDecidedBy, requireDecider, checkStaffDeciders, createCheckTwoStaff } from './deciders.ts'
 export { assignmentsJob, type WaitingChecks, queueItemName } from './assignments.ts'
 export {
   type Assignment,
@@ -16,9 +16,9 @@ export {
   type QueueItemKey,
   type QueueItemKind,
   queueItemKinds,
-  type WaitingThing,
+  type WaitingItem,
   waitingReasons,
-  accounts as staffAccounts,
+  listAccounts as staffAccounts,
 } from './store.ts'
 export { createStaffChanges, type StaffChange, type StaffChanges, createStaff, type Staff } from './service.ts'
 

@@ -15,7 +15,7 @@ export type StaffRole = (typeof staffRoles)[number]
 
 /** Roles that turn monitoring rules on and off. */
 const ruleRoles: readonly StaffRole[] = ['compliance', 'admin']
-export const canTurnRules = (role: StaffRole): boolean => ruleRoles.includes(role)
+export const canToggleRules = (role: StaffRole): boolean => ruleRoles.includes(role)
 
 /** The kinds of decisions by staff. */
 export const decidedKinds = [...caseKinds, 'screening_hit'] as const
@@ -67,7 +67,7 @@ export const emailKey = (email: string): string => email.trim().toLowerCase()
 /** A person must confirm the sign-in of a command within this time. */
 export const confirmMs = 10 * minuteMs
 /** The time for which a confirmed command may act for the person. */
-export const commandsMs = hourMs
+export const commandSessionMs = hourMs
 /** Maximum validity of a token for a schedule, in days. */
 export const scheduleDaysMax = 366
 /** The time within which a second person must approve or reject a change. */

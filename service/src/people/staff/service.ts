@@ -1,14 +1,14 @@
 /** The operations of staff: invitations, accounts, sessions, decisions, notes and proposed changes. */
 import type { RecordedAction } from '../../audit/index.ts'
 import { newLinkToken, notFound, Refusal, refuseInvalid } from '../../kernel/api/index.ts'
-import { type CaseRow, type Decisions, keptFromPartners, operatorPartnerId } from '../../cases/index.ts'
+import { type CaseRow, type Decisions, kindsHiddenFromPartners, operatorPartnerId } from '../../cases/index.ts'
 import {
   after,
   type Clock,
   isEmptyName,
   newId,
   personKey,
-  tidyName,
+  normalizeName,
   type RowKey,
   tokenHash,
 } from '../../kernel/index.ts'
@@ -17,13 +17,13 @@ import type { Tx } from '../../postgres/index.ts'
 import type { Hit, Screening } from '../../screening/index.ts'
 import type { Session, SignIn } from '../sign-in/index.ts'
 import { type Assignments, createAssignments } from './assignments.ts'
-import { createSetDeciders, listDeciders, type SetDeciders, createStaffJudge } from './deciders.ts'
+import { createSetDeciders, listDeciders, type SetDeciders, createCheckTwoStaff } from './deciders.ts'
 import { createStaffCommands, type StaffCommands } from './commands.ts'
 import type { SignedInStaff, StaffAccount, StaffDeps } from './deps.ts'
 import {
-  createEntrances,
+  createStaffSignIn,
   createStaffSingleSignOn,
-  type Entrances,
+  type StaffSignIn,
   type StaffSingleSignOn,
   mailStaffChange,
 } from './entrances.ts'
@@ -33,7 +33,7 @@ import * as store from './store.ts'
 /** The input of a decision that the person supplies. */
 type DecisionInput<K extends 'propose' | 'approve' | 'reject'> = Omit<Parameters<Decisions[K]>[1], 'staff' | 'staffId'>
 
-export type Staff = Entrances & {
+export type Staff = StaffSignIn & {
   /** Invites a person. Returns the token of a link that works once, within 24 hours. Refuses: validation_failed (/email, /name). */
   readonly invite: (
     tx: Tx,
@@ -56,7 +56,7 @@ export type Staff = Entrances & {
   readonly endSession: (id: string, sessionId: string) => Promise<void>
   /** Lists the sign-in methods of staff members. */
   readonly factorsOf: (tx: Tx, ids: readonly string[]) => ReturnType<SignIn['factorsOf']>
-  readonly list: typeof store.accounts
+  readonly list: typeof store.listAccounts
   /** Lists the roles that decide each kind of case, and hits. */
   readonly deciders: typeof listDeciders
   /** Sets the roles that decide a kind. */
@@ -79,7 +79,7 @@ export type Staff = Entrances & {
   readonly recordOpened: (signed: SignedInStaff, page: OpenedPage, ids: readonly string[]) => Promise<void>
   readonly notes: {
     /** Lists notes about a partner, a customer or a payee, newest first, in pages. */
-    readonly of: typeof store.notesOf
+    readonly of: typeof store.listNotes
     /** Adds a note. Every role may. Refuses: permission_denied. */
     readonly add: (signed: SignedInStaff, about: store.NoteSubject, note: string) => Promise<void>
   }
@@ -147,11 +147,11 @@ export function createStaff(deps: StaffDeps): Staff {
   return {
     assignments,
     invite: async (tx, { email, fullName, role }) => {
-      const name = tidyName(fullName)
+      const name = normalizeName(fullName)
       if (isEmptyName(name) || name.length > nameCharsMax)
         throw refuseInvalid('/name', 'must be a name of 1 to 140 characters')
       if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw refuseInvalid('/email', 'must be an email address')
-      if (await store.isTaken(tx, emailKey(email), personKey(name)))
+      if (await store.isAddressOrNameTaken(tx, emailKey(email), personKey(name)))
         throw refuseInvalid('/email', 'or the name belongs to an account of staff already')
       const token = newLinkToken(staffRealmId)
       const now = clock.now()
@@ -180,7 +180,7 @@ export function createStaff(deps: StaffDeps): Staff {
       return changed
     },
     endSessions: async (tx, id) => {
-      const account = await store.holdAccount(tx, id)
+      const account = await store.lockAccount(tx, id)
       if (account === undefined) throw notFound('staff account')
       await signIn.endAll(tx, staffRealmId, id)
       await store.endTokensOf(tx, id, clock.now())
@@ -190,7 +190,7 @@ export function createStaff(deps: StaffDeps): Staff {
     sessions: (id) => signIn.sessions(staffRealmId, id),
     endSession: async (id, sessionId) => void (await signIn.end(staffRealmId, id, sessionId)),
     factorsOf: (tx, ids) => signIn.factorsOf(tx, staffRealmId, ids),
-    list: store.accounts,
+    list: store.listAccounts,
     deciders: listDeciders,
     setDeciders: createSetDeciders(deps),
     commands: createStaffCommands(deps),
@@ -207,8 +207,8 @@ export function createStaff(deps: StaffDeps): Staff {
     recordFile: createRecordRead(deps, 'staff file'),
     recordPayout: createRecordRead(deps, 'staff payout'),
     recordOpened: (signed, page, ids) => createRecordRead(deps, `staff ${page}`)(signed, { opened: ids }),
-    notes: { of: store.notesOf, add: createAddNote(deps) },
-    ...createEntrances(deps),
+    notes: { of: store.listNotes, add: createAddNote(deps) },
+    ...createStaffSignIn(deps),
     singleSignOn: createStaffSingleSignOn(deps),
     ...createCaseVerbs(deps),
     ...createQueueItemOperations(deps, assignments),
@@ -223,7 +223,7 @@ const createRecordRead =
     details: StaffSearch | StaffFile | Pick<StaffSearch, 'payouts'> | { readonly opened: readonly string[] },
   ): Promise<void> =>
     db.transaction(async (tx) => {
-      const account = await store.holdAccount(tx, id)
+      const account = await store.lockAccount(tx, id)
       if (account === undefined) throw accountRemoved()
       await addOperator(tx, operatorPartnerId)
       const actor = { kind: 'operator', id, name: account.fullName, ip: session.ip } as const
@@ -264,7 +264,7 @@ const createRecordedAct =
     db.transaction(async (tx) => {
       const { action, work, isKept, details } = act
       const { partnerId, id: caseId, note } = act.given
-      const account = await store.holdAccount(tx, id)
+      const account = await store.lockAccount(tx, id)
       if (account === undefined) throw accountRemoved()
       const result = await work(tx, { staff: account.fullName, staffId: id })
       const actor = { kind: 'operator', id, name: account.fullName, ip: session.ip } as const
@@ -283,7 +283,7 @@ type CaseVerbs = Pick<Staff, 'propose' | 'approve' | 'reject' | 'assignCase' | '
 function createCaseVerbs(deps: StaffDeps): CaseVerbs {
   const { decisions, caseOwners, screening } = deps
   const decide = createRecordedAct(deps)
-  const caseRecord = { isKept: ({ kind }: CaseRow) => keptFromPartners.has(kind) }
+  const caseRecord = { isKept: ({ kind }: CaseRow) => kindsHiddenFromPartners.has(kind) }
   // The partner must not see who works on a case or a hit, nor the decision of a hit.
   const isKept = () => true
   return {
@@ -321,7 +321,7 @@ function createCaseVerbs(deps: StaffDeps): CaseVerbs {
 
 /** Locks the account of the new owner. Null: no owner. Refuses: validation_failed. */
 async function lockOwner(tx: Tx, ownerId: string | null) {
-  const owner = ownerId === null ? null : await store.holdAccount(tx, ownerId)
+  const owner = ownerId === null ? null : await store.lockAccount(tx, ownerId)
   if (owner === undefined) throw new Refusal('validation_failed', 'Choose a staff member.')
   return owner
 }
@@ -418,7 +418,7 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
   const lock = (tx: Tx, id: string) => requireWaiting(store.lockChange(tx, id))
   const judge = (tx: Tx, row: StaffChange, by: SecondPerson, mayRun: CanRunCommand) => {
     const author = { id: row.proposedBy, name: row.proposedByName }
-    const two = createStaffJudge((role) => mayRun(row.command, role))
+    const two = createCheckTwoStaff((role) => mayRun(row.command, role))
     return two(tx, author, { id: by.id, name: by.fullName })
   }
   const refusePersons = async (...given: Parameters<typeof judge>) => {
@@ -490,8 +490,8 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
       const row = await lock(tx, id)
       if (row.approved !== true || row.decidedBy !== by.id) await approve(tx, row, by, mayRun)
       else await refusePersons(tx, row, by, mayRun)
-      await store.recordDone(tx, id, clock.now())
+      await store.markChangeDone(tx, id, clock.now())
     },
-    admins: async (tx) => (await store.accounts(tx)).filter(({ role }) => role === 'admin').length,
+    admins: async (tx) => (await store.listAccounts(tx)).filter(({ role }) => role === 'admin').length,
   }
 }

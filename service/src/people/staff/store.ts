@@ -48,8 +48,8 @@ export async function insertAccount(
 }
 
 /** Lists all accounts, oldest first. */
-export function accounts(tx: Tx): Promise<readonly AccountRow[]> {
-  return tx.rows<AccountRow>(sql`/* staff.accounts */
+export function listAccounts(tx: Tx): Promise<readonly AccountRow[]> {
+  return tx.rows<AccountRow>(sql`/* staff.listAccounts */
     select ${columns} from staff.accounts where removed_at is null order by id`)
 }
 
@@ -59,18 +59,18 @@ export function accountById(tx: Tx, id: string): Promise<AccountRow | undefined>
 }
 
 /** Locks an account, so that its role and its removal wait for the end of the transaction. */
-export function holdAccount(tx: Tx, id: string): Promise<AccountRow | undefined> {
-  return tx.row<AccountRow>(sql`/* staff.holdAccount */
+export function lockAccount(tx: Tx, id: string): Promise<AccountRow | undefined> {
+  return tx.row<AccountRow>(sql`/* staff.lockAccount */
     select ${columns} from staff.accounts where id = ${id} and removed_at is null for share`)
 }
 
 /** Locks accounts by their ids or names, in the order of their ids. */
-export function holdPersons(
+export function lockAccounts(
   tx: Tx,
   ids: readonly string[],
   nameKeys: readonly string[],
 ): Promise<readonly (Pick<AccountRow, 'id' | 'role'> & { readonly nameKey: string })[]> {
-  return tx.rows(sql`/* staff.holdPersons */
+  return tx.rows(sql`/* staff.lockAccounts */
     select id, role, name_key from staff.accounts
     where removed_at is null and (id = any(${[...ids]}::uuid[]) or name_key = any(${[...nameKeys]}::text[]))
     order by id for share`)
@@ -87,8 +87,8 @@ export function accountByAddress(tx: Tx, emailKey: string): Promise<AccountRow |
 }
 
 /** Reports whether an account has the address or the name. */
-export async function isTaken(tx: Tx, emailKey: string, nameKey: string): Promise<boolean> {
-  const row = await tx.row(sql`/* staff.isTaken */
+export async function isAddressOrNameTaken(tx: Tx, emailKey: string, nameKey: string): Promise<boolean> {
+  const row = await tx.row(sql`/* staff.isAddressOrNameTaken */
     select id from staff.accounts where removed_at is null and (email_key = ${emailKey} or name_key = ${nameKey}) limit 1`)
   return row !== undefined
 }
@@ -189,8 +189,8 @@ export function tokenByHash(
 export type ListedToken = TokenRow & Pick<AccountRow, 'fullName' | 'email'>
 
 /** Lists the valid tokens of everyone or of one person, newest first. */
-export function tokens(tx: Tx, staffId: string | null, now: Date): Promise<readonly ListedToken[]> {
-  return tx.rows<ListedToken>(sql`/* staff.tokens */
+export function listTokens(tx: Tx, staffId: string | null, now: Date): Promise<readonly ListedToken[]> {
+  return tx.rows<ListedToken>(sql`/* staff.listTokens */
     select t.id, t.origin, t.requested_at, t.staff_id, t.commands, t.expires_at, a.full_name, a.email
     from staff.command_tokens t join staff.accounts a on a.id = t.staff_id and a.removed_at is null
     where t.ended_at is null and t.expires_at > ${now} and (${staffId}::uuid is null or t.staff_id = ${staffId}::uuid)
@@ -275,8 +275,8 @@ export async function decideChange(tx: Tx, id: string, { by, byName, approved, r
     where id = ${id}`)
 }
 
-export async function recordDone(tx: Tx, id: string, now: Date): Promise<void> {
-  await tx.run(sql`/* staff.recordDone */ update staff.changes set done_at = ${now} where id = ${id}`)
+export async function markChangeDone(tx: Tx, id: string, now: Date): Promise<void> {
+  await tx.run(sql`/* staff.markChangeDone */ update staff.changes set done_at = ${now} where id = ${id}`)
 }
 
 export const queueItemKinds = ['hit', 'payout', 'deposit', 'pool', 'connector', 'change', 'review'] as const
@@ -307,7 +307,7 @@ export const waitingReasons = [
   'reviewOverdue',
 ] as const
 
-export type WaitingThing = QueueItemKey & {
+export type WaitingItem = QueueItemKey & {
   readonly why: (typeof waitingReasons)[number]
   /** Absent: the item does not have an age. */
   readonly since?: Date
@@ -376,9 +376,9 @@ export async function appendStep(
 }
 
 /** Reads the open assignments of items, unordered. */
-export async function assignmentsOf(tx: Tx, keys: readonly QueueItemKey[]): Promise<readonly Assignment[]> {
+export async function findAssignments(tx: Tx, keys: readonly QueueItemKey[]): Promise<readonly Assignment[]> {
   if (keys.length === 0) return []
-  return tx.rows<Assignment>(sql`/* staff.assignmentsOf */
+  return tx.rows<Assignment>(sql`/* staff.findAssignments */
     select ${assignmentColumns} from staff.assignments
     where ${ofPartners(keys.map(({ partnerId }) => partnerId))} and ended_at is null
       and kind = any(${[...new Set(keys.map(({ kind }) => kind))]}::text[])
@@ -452,12 +452,12 @@ type DecidersRow = {
   readonly setAt: Date
 }
 
-export function deciders(tx: Tx): Promise<readonly DecidersRow[]> {
-  return tx.rows<DecidersRow>(sql`/* staff.deciders */ select kind, roles, set_by, set_at from staff.deciders`)
+export function readDeciders(tx: Tx): Promise<readonly DecidersRow[]> {
+  return tx.rows<DecidersRow>(sql`/* staff.readDeciders */ select kind, roles, set_by, set_at from staff.deciders`)
 }
 
-export function decidersOf(tx: Tx, kind: DecidedKind): Promise<Pick<DecidersRow, 'roles'> | undefined> {
-  return tx.row(sql`/* staff.decidersOf */ select roles from staff.deciders where kind = ${kind}`)
+export function readDecidersOfKind(tx: Tx, kind: DecidedKind): Promise<Pick<DecidersRow, 'roles'> | undefined> {
+  return tx.row(sql`/* staff.readDecidersOfKind */ select roles from staff.deciders where kind = ${kind}`)
 }
 
 export async function setDeciders(tx: Tx, { kind, roles, setBy, setAt }: DecidersRow): Promise<void> {
@@ -492,13 +492,13 @@ export async function insertNote(
 }
 
 /** Lists notes older than the cursor, newest first. */
-export function notesOf(
+export function listNotes(
   tx: Tx,
   { partnerId, kind, subjectId }: NoteSubject,
   beforeId: string | undefined,
   rowsMax: number,
 ): Promise<readonly StaffNote[]> {
-  return tx.rows<StaffNote>(sql`/* staff.notesOf */
+  return tx.rows<StaffNote>(sql`/* staff.listNotes */
     select id, author_name, note, made_at from staff.notes
     where partner_id = ${partnerId} and kind = ${kind} and subject_id = ${subjectId}
       ${beforeId === undefined ? noSql : sql`and id < ${beforeId}`}

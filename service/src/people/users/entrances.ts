@@ -1,7 +1,7 @@
 /** Joins people by an invitation, and signs them in with a passkey or a password. */
 import { tokenHash } from '../../kernel/index.ts'
 import { permissions, roleAllows } from '@partner-payments/wire'
-import { notFound, readLink } from '../../kernel/api/index.ts'
+import { notFound, linkPartnerId } from '../../kernel/api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import {
   type Client,
@@ -12,20 +12,27 @@ import {
   SignOnFailed,
 } from '../sign-in/index.ts'
 import { changeMail, type SignInChange } from './mails.ts'
-import { permit, roleAsPower, whyNot } from './giving.ts'
+import { permit, roleGrant, denialReason } from './giving.ts'
 import { findMaker } from './makers.ts'
 import type { MembersDeps, SignedInUser, SignInResult } from './member-deps.ts'
 import { emailKey, personKey, invitationStatus } from './rules.ts'
 import * as store from './store.ts'
-import { singleSignOnOf } from './store-entrances.ts'
+import { singleSignOnRow } from './store-entrances.ts'
 import { createSupportEntrance, type SupportAccess } from './support-entrance.ts'
-import { type MailContent, type MailToRender, mailWithLink, type NewMail, oneLine, utc } from '../../mail/index.ts'
+import {
+  type MailContent,
+  type MailToRender,
+  mailWithLink,
+  type NewMail,
+  oneLine,
+  formatUtc,
+} from '../../mail/index.ts'
 
 /** An invitation as its page shows it to the invited person. */
 export type OpenInvitation = Pick<store.InvitationRow, 'fullName' | 'email' | 'role' | 'invitedByName' | 'expiresAt'> &
   Enrolment & { readonly partnerId: string; readonly partnerName: string }
 
-export type Entrances = Pick<SupportAccess, 'openSupport' | 'endSupport' | 'isSupport'> & {
+export type SignInOperations = Pick<SupportAccess, 'openSupport' | 'endSupport' | 'isSupport'> & {
   /** Reads the pending invitation of a token. Refuses: not_found. */
   readonly openInvitation: (token: string) => Promise<OpenInvitation>
   /**
@@ -50,9 +57,9 @@ type Factor = Session['factor']
 /** Finds the pending invitation of a token. Refuses: not_found. */
 export async function pendingInvitation(deps: MembersDeps, token: string) {
   const { db, clock, isClosed } = deps
-  const partnerId = readLink(token)
-  const found = partnerId && (await store.idOfToken(db, partnerId, tokenHash(token)))
-  const row = partnerId && found && (await store.byId(db, partnerId, found.id))
+  const partnerId = linkPartnerId(token)
+  const found = partnerId && (await store.invitationIdByToken(db, partnerId, tokenHash(token)))
+  const row = partnerId && found && (await store.invitationById(db, partnerId, found.id))
   if (!partnerId || !row || invitationStatus(row, clock.now()) !== 'Pending') throw notFound('pending invitation')
   if (await isClosed(db, partnerId)) throw notFound('pending invitation')
   await permitJoin(deps, db, partnerId, row)
@@ -66,8 +73,8 @@ export async function pendingInvitation(deps: MembersDeps, token: string) {
 async function permitJoin({ support }: MembersDeps, tx: Tx, partnerId: string, row: store.InvitationRow) {
   const maker = await findMaker(support, tx, partnerId, row.givenById)
   const by = { kind: 'maker', permissions: maker?.permissions ?? permissions } as const
-  const grants = [roleAsPower(row.role)]
-  if (whyNot(by, 'acceptInvitation', grants) !== undefined) throw notFound('pending invitation')
+  const grants = [roleGrant(row.role)]
+  if (denialReason(by, 'acceptInvitation', grants) !== undefined) throw notFound('pending invitation')
   return permit(by, 'acceptInvitation', grants)
 }
 
@@ -87,13 +94,13 @@ export async function acceptInvitation(
 ): Promise<store.InvitationRow> {
   const { clock, mail, audit, screening, facts } = deps
   const locked = await store.lockByToken(tx, partnerId, tokenHash(token))
-  const row = locked && (await store.byId(tx, partnerId, locked.id))
+  const row = locked && (await store.invitationById(tx, partnerId, locked.id))
   const now = clock.now()
   if (!row || invitationStatus(row, now) !== 'Pending') throw notFound('pending invitation')
   const permitted = await permitJoin(deps, tx, partnerId, row)
   if (!(await store.insertMember(tx, permitted, partnerId, { row, now }))) throw notFound('pending invitation')
   await screening.request(tx, personKey(partnerId, row.id))
-  await store.update(tx, permitted, partnerId, { ...row, status: 'Accepted', updatedAt: now })
+  await store.updateInvitation(tx, permitted, partnerId, { ...row, status: 'Accepted', updatedAt: now })
   await mail.endPending(tx, partnerId, row.id, 'the invitation was accepted')
   const { id, fullName: name, role } = row
   const actor = { kind: 'partner', id, name, ip } as const
@@ -130,13 +137,13 @@ export async function openSession(
  * Refuses a person who must sign in with the provider. Admins are exempt, because the provider may be down or
  * misconfigured.
  */
-export async function refuseWithoutProvider(tx: Tx, partnerId: string, { role }: Pick<store.MemberRow, 'role'>) {
+export async function refuseIfProviderRequired(tx: Tx, partnerId: string, { role }: Pick<store.MemberRow, 'role'>) {
   if (role === 'Admin') return
-  const provider = await singleSignOnOf(tx, partnerId)
+  const provider = await singleSignOnRow(tx, partnerId)
   if (provider?.required === true && provider.domainProvedAt !== null) throw new SignOnFailed('required')
 }
 
-export function createEntrances(deps: MembersDeps): Entrances {
+export function createSignInOperations(deps: MembersDeps): SignInOperations {
   const { db, signIn, partnerName } = deps
   const findInvitation = async (token: string) => {
     const { partnerId, row } = await pendingInvitation(deps, token)
@@ -161,7 +168,7 @@ export function createEntrances(deps: MembersDeps): Entrances {
     },
     join: async (token, given, client) => {
       const { partnerId, row, invited } = await findInvitation(token)
-      await refuseWithoutProvider(db, partnerId, row)
+      await refuseIfProviderRequired(db, partnerId, row)
       const factor = await signIn.prove(invited, given)
       return db.transaction(async (tx) => {
         const { ip } = client
@@ -175,7 +182,7 @@ export function createEntrances(deps: MembersDeps): Entrances {
   }
 }
 
-function createSessions(deps: MembersDeps): Omit<Entrances, 'openInvitation' | 'join'> {
+function createSessions(deps: MembersDeps): Omit<SignInOperations, 'openInvitation' | 'join'> {
   const { db, clock, mail, signIn, partnerName } = deps
   const { ofSupport, ...supportEntrance } = createSupportEntrance(deps)
   const mailChange = (partnerId: string, member: store.MemberRow, change: SignInChange, { ip }: Client) =>
@@ -191,7 +198,7 @@ function createSessions(deps: MembersDeps): Omit<Entrances, 'openInvitation' | '
       if (member === undefined || (await isBarred(deps, tx, partnerId, id))) return undefined
       // A reset after the proof has deleted the factor, and must not leave a session.
       if (!(await isProved(tx))) return undefined
-      await refuseWithoutProvider(tx, partnerId, member)
+      await refuseIfProviderRequired(tx, partnerId, member)
       return { token: await openSession(deps, tx, partnerId, member, client), recoveryCodes: [] }
     })
   return {
@@ -254,7 +261,7 @@ export function renderNewDevice(mail: MailToRender): MailContent {
   const before = [
     `Hello ${oneLine(mail.toName)},`,
     'A device that did not sign in to your account before has signed in.',
-    `Business: ${partner}. Device: ${device}. Time: ${utc(new Date(at))}. IP address: ${ip}.`,
+    `Business: ${partner}. Device: ${device}. Time: ${formatUtc(new Date(at))}. IP address: ${ip}.`,
     'If this was you, there is nothing to do. A browser also counts as new in a private window, and after its cookies were deleted.',
     'If this was not you, end all sessions that you do not know on the page Sessions, and tell an Admin of your team at once:',
   ]

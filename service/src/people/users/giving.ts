@@ -62,7 +62,7 @@ export const acts = {
 export type Act = keyof typeof acts
 
 /** A role, a key or a guest's access that is granted or revoked. */
-export type Power = {
+export type Grant = {
   /** The subject of the text of a refusal, such as `The role Admin`. */
   readonly name: string
   readonly permissions: readonly string[]
@@ -84,7 +84,7 @@ export const callerActor = (
 
 const manageTeam = 'users:write'
 
-export const roleAsPower = (role: wire.Role): Power => ({
+export const roleGrant = (role: wire.Role): Grant => ({
   name: `The role ${role}`,
   permissions: permissions.filter((each) => roleAllows(role, each)),
 })
@@ -92,25 +92,25 @@ export const roleAsPower = (role: wire.Role): Power => ({
 /**
  * The grants of a provider of single sign-on. It decides who signs in, with any role, even without a claim for roles.
  */
-export const everyRole: readonly Power[] = [roleAsPower('Admin')]
+export const allRoleGrants: readonly Grant[] = [roleGrant('Admin')]
 
 /**
  * Checks that an actor may make the grants of an act, or revoke them. A change is checked for the grant before it and
  * the grant after it, so that no caller revokes more than it could grant. Refuses: permission_denied.
  */
-export function permit(by: Actor, act: Act, grants: readonly Power[]): Permit {
-  const why = whyNot(by, act, grants)
+export function permit(by: Actor, act: Act, grants: readonly Grant[]): Permit {
+  const why = denialReason(by, act, grants)
   if (why !== undefined) throw new Refusal('permission_denied', why)
   return { act } as Permit
 }
 
 /** Returns the reason for a refusal. Undefined: the act is allowed. */
-export function whyNot(by: Actor, act: Act, grants: readonly Power[]): string | undefined {
+export function denialReason(by: Actor, act: Act, grants: readonly Grant[]): string | undefined {
   const rule: Rule = acts[act]
   if (rule.by !== by.kind) return 'You may not do this.'
   if (by.kind === 'operator') return undefined
   if (by.kind === 'provider') {
-    const mapped = by.roles.map((role) => roleAsPower(role).name)
+    const mapped = by.roles.map((role) => roleGrant(role).name)
     const unmapped = grants.find(({ name }) => !mapped.includes(name))
     return unmapped && `${unmapped.name} is not mapped at your provider.`
   }
@@ -137,7 +137,7 @@ function whyNotAdmin(
 
 function whyAbove(
   { permissions: held, bounds }: { readonly permissions: readonly string[]; readonly bounds?: KeyBounds },
-  grants: readonly Power[],
+  grants: readonly Grant[],
 ): string | undefined {
   for (const grant of grants) {
     const missing = grant.permissions.find((each) => !held.includes(each))
@@ -152,7 +152,7 @@ function whyAbove(
  * Explains why a key exceeds its maker's bounds: a stolen key must not create a key that lasts longer or works from
  * more addresses.
  */
-function whyUnbound(own: KeyBounds, { name, bounds }: Power): string | undefined {
+function whyUnbound(own: KeyBounds, { name, bounds }: Grant): string | undefined {
   const { expiresAt = null, allowedAddresses = [] } = bounds ?? {}
   if (own.expiresAt !== null && (expiresAt === null || expiresAt > own.expiresAt))
     return `${name} would work after ${own.expiresAt.toISOString()}, when yours expires: give it an earlier expiry, or let a person of your team do this.`

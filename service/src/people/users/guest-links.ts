@@ -7,7 +7,7 @@ import {
   newLinkToken,
   notFound,
   type Page,
-  readLink,
+  linkPartnerId,
   refuseFields,
 } from '../../kernel/api/index.ts'
 import type { Audit, ServiceAct } from '../../audit/index.ts'
@@ -19,15 +19,15 @@ import {
   mailWithLink,
   type NewMail,
   oneLine,
-  utc,
+  formatUtc,
 } from '../../mail/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
-import { permit, type Power, whyNot } from './giving.ts'
+import { permit, type Grant, denialReason } from './giving.ts'
 import { currentCallerActor, type Maker, findMaker } from './makers.ts'
 import { utcDay, emailErrors, emailKey, nameErrors, refuseExcessMails } from './rules.ts'
 import * as store from './store-entrances.ts'
-import { countMails, forgetMails } from './store.ts'
-import { withToken } from './mails.ts'
+import { countMails, deleteMailCounts } from './store.ts'
+import { appendToken } from './mails.ts'
 
 export type GuestLink = store.GuestLinkRow & {
   readonly status: 'Pending' | 'Open' | 'Expired' | 'Revoked' | 'Ended'
@@ -86,7 +86,7 @@ const makerPermissions = (access: wire.GuestAccess): readonly Permission[] => [
   ...guestPermissions[access],
 ]
 
-const guestGrants = (access: wire.GuestAccess): readonly Power[] => [
+const guestGrants = (access: wire.GuestAccess): readonly Grant[] => [
   { name: 'The access of the guest', permissions: makerPermissions(access) },
 ]
 
@@ -94,7 +94,7 @@ const guestGrants = (access: wire.GuestAccess): readonly Power[] => [
 const mayLetIn = (maker: Maker | undefined, access: wire.GuestAccess): boolean =>
   maker !== undefined &&
   !maker.isOver &&
-  whyNot({ kind: 'maker', permissions: maker.permissions }, 'letGuestIn', guestGrants(access)) === undefined
+  denialReason({ kind: 'maker', permissions: maker.permissions }, 'letGuestIn', guestGrants(access)) === undefined
 
 function linkStatus(row: store.GuestLinkRow, maker: Maker | undefined, now: Date): GuestLink['status'] {
   if (row.revokedAt !== null) return 'Revoked'
@@ -182,7 +182,7 @@ const createLink =
         revokedAt: null,
       }
       await store.insertLink(tx, permitted, partnerId, { ...row, tokenHash: tokenHash(token) })
-      await forgetMails(tx, partnerId, utcDay(now))
+      await deleteMailCounts(tx, partnerId, utcDay(now))
       refuseExcessMails(await countMails(tx, partnerId, utcDay(now), [emailKey(email)]), now)
       await mail.enqueue(tx, partnerId, [guestMail(row, token, guestUrl)])
       record(deps, tx, row, { partnerId, actor: callerActor(caller, ip), action: 'guestLink.created' })
@@ -198,13 +198,13 @@ function createVisits(deps: GuestLinksDeps): Pick<GuestLinks, 'shown' | 'open' |
     mayLetIn(await findMaker(deps.access, tx, partnerId, madeById), access) && !(await isClosed(tx, partnerId))
   return {
     shown: async (token) => {
-      const partnerId = readLink(token)
+      const partnerId = linkPartnerId(token)
       const link = partnerId && (await store.pendingLink(db, partnerId, tokenHash(token), clock.now()))
       if (!partnerId || !link || !(await isValid(db, partnerId, link))) throw notFound('guest link')
       return { link, partnerName: await partnerName(db, partnerId) }
     },
     open: async (token, ip) => {
-      const partnerId = readLink(token)
+      const partnerId = linkPartnerId(token)
       if (partnerId === undefined) throw notFound('guest link')
       return db.transaction(async (tx) => {
         const session = newLinkToken(partnerId)
@@ -218,7 +218,7 @@ function createVisits(deps: GuestLinksDeps): Pick<GuestLinks, 'shown' | 'open' |
       })
     },
     guest: async (token) => {
-      const partnerId = readLink(token)
+      const partnerId = linkPartnerId(token)
       if (partnerId === undefined) return undefined
       const now = clock.now()
       const link = await store.linkOfSession(db, partnerId, tokenHash(token), now)
@@ -252,7 +252,7 @@ const guestMail = (
 
 export function renderGuestLink(mail: MailToRender): MailContent {
   const { madeByName, linkUrl } = mail.data as Readonly<Record<'madeByName' | 'linkUrl', string>>
-  const link = withToken(linkUrl, present(mail.secret, `no token in a mail of kind ${mail.kind}`))
+  const link = appendToken(linkUrl, present(mail.secret, `no token in a mail of kind ${mail.kind}`))
   const expiresAt = present(mail.expiresAt, `no expiry of a mail of kind ${mail.kind}`)
   const [partner, maker] = [oneLine(mail.partnerName), oneLine(madeByName)]
   const before = [
@@ -260,7 +260,7 @@ export function renderGuestLink(mail: MailToRender): MailContent {
     `${maker} lets you into the webhook pages of ${partner}. Open this link:`,
   ]
   const after = [
-    `The link works once, in one browser, until ${utc(expiresAt)}. What you do there is recorded with your name.`,
+    `The link works once, in one browser, until ${formatUtc(expiresAt)}. What you do there is recorded with your name.`,
     'If you did not expect this mail, you can ignore it.',
   ]
   return mailWithLink(`${maker} lets you into the webhooks of ${partner}`, before, link, after)

@@ -24,15 +24,15 @@ export { createFirstAdmin, type FirstAdmin, createUsers } from './service.ts'
 export { guestLinksRoutes, usersRoutes, serviceAccountsRoutes } from './routes.ts'
 export { createGuestLinks, type GuestLinks, renderGuestLink } from './guest-links.ts'
 
-export { createMayPay } from './makers.ts'
+export { createPayoutRightCheck } from './makers.ts'
 export type { MembersDeps, SignedInUser, SignInResult } from './member-deps.ts'
 export { createMembers, type Members, membersRoutes } from './member-routes.ts'
-export { sealedClientSecrets, sealedWaitingSecrets } from './store-entrances.ts'
+export { sealedClientSecrets, sealedPendingSecrets } from './store-entrances.ts'
 export { type CancellableRecovery, renderRecoveryLink, renderRecoveryReport, recoveriesJob } from './recoveries.ts'
 
 export { renderRoleChange } from './role-changes.ts'
 
-export { memberIdsAfter, subjectOfMember, team } from './store.ts'
+export { memberIdsAfter, subjectOfMember, listTeam } from './store.ts'
 export { createSavedViews, type SavedViews } from './saved-views.ts'
 export {
   createUploads,

@@ -18,7 +18,7 @@ import { createCursors } from '../../kernel/api/index.ts'
 import { createUsers } from './index.ts'
 import { createManualClock } from '../../../../test/support/clock.ts'
 import { useModules } from '../../../../test/support/fixture.ts'
-import { renderInvitation, withToken } from './mails.ts'
+import { renderInvitation, appendToken } from './mails.ts'
 
 suite('new devices', async () => {
   const service = await useModules({ now: new Date('2026-11-24T08:00:00Z') })
@@ -194,7 +194,7 @@ test('the token is the last parameter of the query, and the rest of the URL is u
     ['http://localhost:3000/?token=', 'http://localhost:3000/?token=T'],
     ['https://exämple.com/ü', 'https://xn--exmple-cua.com/%C3%BC?token=T'],
   ] as const
-  for (const [given, expected] of joined) assert.equal(withToken(given, 'T'), expected)
+  for (const [given, expected] of joined) assert.equal(appendToken(given, 'T'), expected)
 })
 
 test('an invitation names the inviter, the partner, the role, the link and the expiry', () => {

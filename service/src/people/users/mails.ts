@@ -8,7 +8,7 @@ import {
   type NewMail,
   oneLine,
   plainMail,
-  utc,
+  formatUtc,
 } from '../../mail/index.ts'
 import type { users as wire } from '@partner-payments/wire'
 import { present, escapeHtml } from '../../kernel/index.ts'
@@ -68,7 +68,7 @@ export function renderSignInChange(mail: MailToRender): MailContent {
   const lines = [
     `Hello ${oneLine(mail.toName)},`,
     sentences[change],
-    `Business: ${partner}. Time: ${utc(new Date(at))}. IP address: ${ip}.`,
+    `Business: ${partner}. Time: ${formatUtc(new Date(at))}. IP address: ${ip}.`,
     adviceOf(change),
   ]
   return plainMail(`Your sign-in to ${partner}: ${change}`, lines)
@@ -123,7 +123,7 @@ export function queueInvitationMails(
 /**
  * Appends the token as the last query parameter, and replaces an existing `token`. The rest of the URL stays as it is.
  */
-export function withToken(linkUrl: string, token: string): string {
+export function appendToken(linkUrl: string, token: string): string {
   const url = new URL(linkUrl)
   if (url.searchParams.has('token')) url.searchParams.delete('token')
   url.search = `${url.search === '' ? '?' : `${url.search}&`}token=${token}`
@@ -139,14 +139,14 @@ export function renderInvitation(mail: MailToRender): MailContent {
   const inviter = oneLine(invitedByName)
   const partner = oneLine(mail.partnerName)
   const resent = mail.kind === 'invitation_resent'
-  const link = linkUrl === null ? null : withToken(linkUrl, token)
+  const link = linkUrl === null ? null : appendToken(linkUrl, token)
   const before = [
     `Hello ${name},`,
     `${inviter} invites you to join ${partner} as ${role}.`,
     link === null ? 'To accept, use this code:' : 'To accept, open this link:',
   ]
   const after = [
-    `The invitation expires on ${utc(expiresAt)}.`,
+    `The invitation expires on ${formatUtc(expiresAt)}.`,
     ...(resent ? ['This mail replaces an earlier invitation mail, which no longer works.'] : []),
     'If you did not expect this mail, you can ignore it.',
   ]

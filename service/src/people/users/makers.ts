@@ -36,7 +36,7 @@ export async function findMaker(
 }
 
 /** Reports whether a person or a key may make and approve payouts now. A person with a confirmed sanctions match may not. */
-export const createMayPay =
+export const createPayoutRightCheck =
   (access: Pick<Access, 'findServiceAccount'>, screening: Pick<Screening, 'isConfirmed'>) =>
   async (tx: Tx, partnerId: string, id: string): Promise<boolean> => {
     const maker = await findMaker(access, tx, partnerId, id)

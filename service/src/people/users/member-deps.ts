@@ -24,7 +24,7 @@ export type SignedInUser = {
 }
 
 /** Reads the TXT records of a name. Rejects with an error that has a DNS `code` if there are none. */
-export type ResolveTxt = (partnerId: string, name: string) => Promise<readonly string[]>
+export type TxtResolver = (partnerId: string, name: string) => Promise<readonly string[]>
 
 export type MembersDeps = {
   readonly db: Database
@@ -41,7 +41,7 @@ export type MembersDeps = {
   readonly singleSignOn: SingleSignOn
   /** Returns the address to which a provider redirects a partner's people after the sign-in. */
   readonly redirectUri: (partnerId: string) => string
-  readonly resolveTxt: ResolveTxt
+  readonly resolveTxt: TxtResolver
   readonly sandbox: boolean
   /** True if a key with `users:write` may set single sign-on. False: only an Admin in the console may. */
   readonly keysSetSingleSignOn: boolean

@@ -10,8 +10,8 @@ import {
   createRecordWriter,
 } from '../../kernel/api/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { createEntrances, type Entrances } from './entrances.ts'
-import { permit, roleAsPower } from './giving.ts'
+import { createSignInOperations, type SignInOperations } from './entrances.ts'
+import { permit, roleGrant } from './giving.ts'
 import { currentCallerActor } from './makers.ts'
 import type { MembersDeps } from './member-deps.ts'
 import { createRecoveries, type Recoveries } from './recoveries.ts'
@@ -57,7 +57,7 @@ export function membersRoutes(members: Members) {
 
 type User = store.MemberRow & { readonly factors: readonly ('passkey' | 'password' | 'sso')[] }
 
-export type Members = Entrances & {
+export type Members = SignInOperations & {
   readonly singleSignOn: TeamSingleSignOn
   readonly recoveries: Recoveries
   /** Lists members, newest first. Refuses: validation_failed (cursor). */
@@ -99,7 +99,7 @@ export function createMembers(deps: MembersDeps): Members {
       await db.transaction(async (tx) => {
         const { member, admins } = await store.lockWithAdmins(tx, partnerId, id)
         if (member === undefined) throw notFound('user')
-        const grants = [roleAsPower(role), roleAsPower(member.role)]
+        const grants = [roleGrant(role), roleGrant(member.role)]
         const permitted = permit(await currentCallerActor(deps, tx, caller), 'updateUser', grants)
         if (role !== member.role) refuseLastAdmin(member.role, admins)
         const change = { member, from: member.role, to: role, ...authorship(caller, ip) }
@@ -112,7 +112,7 @@ export function createMembers(deps: MembersDeps): Members {
         const { partnerId } = caller
         const { member, admins } = await store.lockWithAdmins(tx, partnerId, id)
         if (member === undefined) throw notFound('user')
-        const grants = [roleAsPower(member.role)]
+        const grants = [roleGrant(member.role)]
         const permitted = permit(await currentCallerActor(deps, tx, caller), 'removeUser', grants)
         refuseLastAdmin(member.role, admins)
         const change = { member, from: member.role, to: null, ...authorship(caller, ip) }
@@ -121,7 +121,7 @@ export function createMembers(deps: MembersDeps): Members {
         await deleteUploadsOf(tx, partnerId, id)
         await signIn.forgetRemoved(tx, partnerId, id)
       }),
-    ...createEntrances(deps),
+    ...createSignInOperations(deps),
     singleSignOn: createTeamSingleSignOn(deps),
     recoveries: createRecoveries(deps),
     mailSignInLinks: createLinkMails(deps),

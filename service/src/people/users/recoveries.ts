@@ -1,15 +1,15 @@
 /** Recoveries: a member who has lost every way to sign in gets a link to set a new one. */
-import { newLinkToken, notFound, readLink, Refusal, refuseField } from '../../kernel/api/index.ts'
+import { newLinkToken, notFound, linkPartnerId, Refusal, refuseField } from '../../kernel/api/index.ts'
 import { after, dayMs, hourMs, newId, present, tokenHash } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Client, Enrolment, FactorInput } from '../sign-in/index.ts'
-import { callerActor, permit, roleAsPower } from './giving.ts'
+import { callerActor, permit, roleGrant } from './giving.ts'
 import type { MembersDeps, SignedInUser, SignInResult } from './member-deps.ts'
 import { emailKey } from './rules.ts'
 import * as store from './store.ts'
-import { singleSignOnOf } from './store-entrances.ts'
-import { changeMail, withToken } from './mails.ts'
-import { refuseWithoutProvider } from './entrances.ts'
+import { singleSignOnRow } from './store-entrances.ts'
+import { changeMail, appendToken } from './mails.ts'
+import { refuseIfProviderRequired } from './entrances.ts'
 import {
   type MailContent,
   type MailToRender,
@@ -17,7 +17,7 @@ import {
   type NewMail,
   oneLine,
   plainMail,
-  utc,
+  formatUtc,
 } from '../../mail/index.ts'
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 
@@ -136,14 +136,14 @@ async function reset(deps: MembersDeps, tx: Tx, signed: SignedInUser, memberId: 
   const actorFactors = await signIn.factorsOf(tx, partnerId, [by.id])
   if (actor?.role !== 'Admin' || actorFactors.length === 0) throw new Refusal('permission_denied')
   if (member === undefined) throw notFound('user')
-  permit(callerActor(deps, signed.caller), 'resetSignIn', [roleAsPower(member.role)])
+  permit(callerActor(deps, signed.caller), 'resetSignIn', [roleGrant(member.role)])
   if (member.id === by.id)
     throw refuseField({
       pointer: '/id',
       code: 'invalid_value',
       message: 'is your own account: ask another Admin to reset it',
     })
-  const provider = await singleSignOnOf(tx, partnerId)
+  const provider = await singleSignOnRow(tx, partnerId)
   if (member.role !== 'Admin' && provider?.required === true && provider.domainProvedAt !== null)
     throw refuseField({
       pointer: '/id',
@@ -177,7 +177,7 @@ async function begin(
       'validation_failed',
       'No Admin of this partner has the address. An Admin of the team can reset other members.',
     )
-  permit({ kind: 'operator' }, 'recoverAdmin', [roleAsPower(member.role)])
+  permit({ kind: 'operator' }, 'recoverAdmin', [roleGrant(member.role)])
   const earlier = await store.lockLiveRecovery(tx, partnerId, member.id)
   if (earlier !== undefined && (earlier.expiresAt === null || earlier.expiresAt > now))
     throw new Refusal('validation_failed', 'A recovery of this person is under way. Cancel it first.')
@@ -275,7 +275,7 @@ const isOpen = (row: store.RecoveryRow | undefined, now: Date): row is store.Rec
   row?.status === 'Open' && row.expiresAt !== null && row.expiresAt > now
 
 async function findOpen({ clock, isClosed, partnerName }: MembersDeps, tx: Tx, token: string) {
-  const partnerId = readLink(token)
+  const partnerId = linkPartnerId(token)
   if (partnerId === undefined || (await isClosed(tx, partnerId))) throw notFound('link')
   const row = await store.recoveryByToken(tx, partnerId, tokenHash(token))
   if (!isOpen(row, clock.now())) throw notFound('link')
@@ -303,7 +303,7 @@ async function complete(deps: MembersDeps, token: string, given: FactorInput, cl
     await store.lockWithAdmins(tx, partnerId, row.memberId)
     await store.lockRecovery(tx, partnerId, row.id)
     const { row: locked, member } = await findOpen(deps, tx, token)
-    await refuseWithoutProvider(tx, partnerId, member)
+    await refuseIfProviderRequired(tx, partnerId, member)
     const now = clock.now()
     await signIn.forget(tx, partnerId, member.id)
     const recoveryCodes = await signIn.enrol(tx, partnerId, member.id, factor)
@@ -326,7 +326,7 @@ function createCancellation(deps: MembersDeps): Pick<RecoveryLinks, 'cancellable
   const isCancellable = (row: store.RecoveryRow | undefined): row is store.RecoveryRow =>
     row?.status === 'Waiting' || isOpen(row, clock.now())
   const findCancellable = async (token: string) => {
-    const partnerId = readLink(token)
+    const partnerId = linkPartnerId(token)
     const row = partnerId ? await store.recoveryByCancel(db, partnerId, tokenHash(token)) : undefined
     if (!partnerId || !isCancellable(row)) throw notFound('link')
     const member = await store.memberById(db, partnerId, row.memberId)
@@ -376,7 +376,7 @@ const recoveryLinkMail = (
 
 export function renderRecoveryLink(mail: MailToRender): MailContent {
   const { begunByName, linkUrl } = mail.data as { readonly begunByName: string; readonly linkUrl: string }
-  const link = withToken(linkUrl, present(mail.secret, `no token in a mail of kind ${mail.kind}`))
+  const link = appendToken(linkUrl, present(mail.secret, `no token in a mail of kind ${mail.kind}`))
   const expiresAt = present(mail.expiresAt, `no expiry of a mail of kind ${mail.kind}`)
   const partner = oneLine(mail.partnerName)
   const before = [
@@ -384,7 +384,7 @@ export function renderRecoveryLink(mail: MailToRender): MailContent {
     `${oneLine(begunByName)} lets you set a new way to sign in to ${partner}. Open this link:`,
   ]
   const after = [
-    `The link works once, until ${utc(expiresAt)}. Your earlier ways to sign in end when you use it.`,
+    `The link works once, until ${formatUtc(expiresAt)}. Your earlier ways to sign in end when you use it.`,
     'If you did not ask for this, tell an Admin of your team or the operator at once.',
   ]
   return mailWithLink(`A new way to sign in to ${partner}`, before, link, after)
@@ -444,14 +444,14 @@ export function renderRecoveryReport(mail: MailToRender): MailContent {
   const subject = `Recovery of a sign-in to ${partner}: ${report.event}`
   if (report.linkUrl === null || mail.secret === null) return plainMail(subject, [...before, ...after])
   before.push('If this is not right, open this link to cancel the recovery:')
-  return mailWithLink(subject, before, withToken(report.linkUrl, mail.secret), after)
+  return mailWithLink(subject, before, appendToken(report.linkUrl, mail.secret), after)
 }
 
 function reportSentence({ event, person, begunByName, dueAt, because }: RecoveryReport): string {
   const [who, by] = [oneLine(person), oneLine(begunByName)]
   if (event === 'reset') return `${by} has reset the sign-in of ${who}, who gets a link to set a new one.`
   if (event === 'waiting')
-    return `${by} asks to let ${who} set a new way to sign in. A second person of the operator has confirmed it. The link will be mailed on ${utc(new Date(dueAt ?? 0))}, unless one of you cancels it.`
+    return `${by} asks to let ${who} set a new way to sign in. A second person of the operator has confirmed it. The link will be mailed on ${formatUtc(new Date(dueAt ?? 0))}, unless one of you cancels it.`
   if (event === 'opened') return `The waiting period is over: a link to set a new way to sign in was mailed to ${who}.`
   if (event === 'used') return `${who} has set a new way to sign in. The earlier ones and all sessions have ended.`
   return `The recovery of the sign-in of ${who} was cancelled: ${oneLine(because ?? '')}.`

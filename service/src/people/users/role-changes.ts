@@ -1,7 +1,7 @@
 /** Changes the role of a member, records it, and mails the member and every Admin. No other code changes a role. */
 import type { users as wire } from '@partner-payments/wire'
 import type { NewRecord } from '../../audit/index.ts'
-import { type MailContent, type MailToRender, type NewMail, oneLine, plainMail, utc } from '../../mail/index.ts'
+import { type MailContent, type MailToRender, type NewMail, oneLine, plainMail, formatUtc } from '../../mail/index.ts'
 import { newId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 import type { Permit } from './giving.ts'
@@ -80,7 +80,7 @@ export function renderRoleChange(mail: MailToRender): MailContent {
   const lines = [
     `Hello ${oneLine(mail.toName)},`,
     roleSentence(change, partner),
-    `By: ${oneLine(change.by)}. Time: ${utc(new Date(change.at))}.`,
+    `By: ${oneLine(change.by)}. Time: ${formatUtc(new Date(change.at))}.`,
     'If your team did not do this, change it back on the page “Team”, or ask an Admin, and check the audit log.',
   ]
   return plainMail(

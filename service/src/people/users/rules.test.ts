@@ -5,7 +5,7 @@ import { operations, type Permission, permissions, roleAllows, users as wire } f
 import { type Caller, type KeyBounds, Refusal } from '../../kernel/api/index.ts'
 import { emailKey, refuseBadEntries, refuseBadRedirect, invitationStatus, encodeToken } from './rules.ts'
 import { after, hourMs, minuteMs, tokenHash } from '../../kernel/index.ts'
-import { type Act, acts, type Actor, everyRole, type Power, roleAsPower, whyNot } from './giving.ts'
+import { type Act, acts, type Actor, allRoleGrants, type Grant, roleGrant, denialReason } from './giving.ts'
 
 const refusedRedirect = (url: string, sandbox: boolean) => {
   try {
@@ -149,33 +149,33 @@ const callers = {
 type CallerName = keyof typeof callers
 const callerNames = Object.keys(callers) as CallerName[]
 
-const mayGive = (by: Actor, act: Act, grants: readonly Power[]) => whyNot(by, act, grants) === undefined
-const whoMay = (act: Act, grants: readonly Power[], keysSetSingleSignOn = false) =>
+const mayGive = (by: Actor, act: Act, grants: readonly Grant[]) => denialReason(by, act, grants) === undefined
+const whoMay = (act: Act, grants: readonly Grant[], keysSetSingleSignOn = false) =>
   callerNames.filter((name) =>
     mayGive({ kind: 'caller', caller: callers[name], now, keysSetSingleSignOn }, act, grants),
   )
 
 const admins: readonly CallerName[] = ['Admin just signed in', 'Admin']
 const whole: readonly CallerName[] = [...admins, 'key all', 'key all, bound']
-const keyOf = (given: readonly Permission[], of: Partial<KeyBounds> = {}): Power => ({
+const keyOf = (given: readonly Permission[], of: Partial<KeyBounds> = {}): Grant => ({
   ...{ name: 'The service account Payroll', permissions: given, isKey: true },
   bounds: { expiresAt: null, allowedAddresses: [], ...of },
 })
 const within = { expiresAt: after(now, minuteMs), allowedAddresses: ['203.0.113.7'] }
-const webhooks: Power = { name: 'The access of the guest', permissions: ['users:write', 'webhooks:read'] }
+const webhooks: Grant = { name: 'The access of the guest', permissions: ['users:write', 'webhooks:read'] }
 const ofUsers: readonly CallerName[] = ['key users:*', 'key users:write', 'key of an Operator, users:write']
 
-type Row = readonly [what: string, grants: readonly Power[], may: readonly CallerName[]]
+type Row = readonly [what: string, grants: readonly Grant[], may: readonly CallerName[]]
 /** Roles that are given and taken: not more than the caller has. */
 const ofRoles: readonly Row[] = [
-  ['Admin', [roleAsPower('Admin')], whole],
-  ['Developer', [roleAsPower('Developer')], whole],
+  ['Admin', [roleGrant('Admin')], whole],
+  ['Developer', [roleGrant('Developer')], whole],
   [
     'Operator',
-    [roleAsPower('Operator')],
+    [roleGrant('Operator')],
     callerNames.filter((name) => whole.includes(name) || name === 'key of an Operator, users:write'),
   ],
-  ['Operator who was Admin', [roleAsPower('Operator'), roleAsPower('Admin')], whole],
+  ['Operator who was Admin', [roleGrant('Operator'), roleGrant('Admin')], whole],
 ]
 const unbound = whole.filter((name) => name !== 'key all, bound')
 const ofKeys: readonly Row[] = [
@@ -198,8 +198,8 @@ const ofKeys: readonly Row[] = [
   ['the own one, to end it', [], [...whole, ...ofUsers]],
 ]
 const ofGuests: readonly Row[] = [['webhooks', [webhooks], whole]]
-const inConsole: readonly Row[] = [['every role', everyRole, ['Admin just signed in']]]
-const none: readonly Row[] = [['anything', [roleAsPower('Admin')], []]]
+const inConsole: readonly Row[] = [['every role', allRoleGrants, ['Admin just signed in']]]
+const none: readonly Row[] = [['anything', [roleGrant('Admin')], []]]
 
 /** One row for each act. The compiler refuses a new act without a row. */
 const table: Readonly<Record<Act, readonly Row[]>> = {
@@ -244,17 +244,17 @@ test('`permit` checks every operation that manages the team', () => {
 
 test('if the setting allows it, only a key with every permission sets single sign-on, and a person must sign in again', () => {
   for (const act of ['setSingleSignOn', 'proveSingleSignOnDomain', 'removeSingleSignOn'] as const)
-    assert.deepEqual(whoMay(act, everyRole, true), ['Admin just signed in', 'key all', 'key all, bound'])
+    assert.deepEqual(whoMay(act, allRoleGrants, true), ['Admin just signed in', 'key all', 'key all, bound'])
   for (const act of ['decideSingleSignOn', 'resetSignIn'] as const)
-    assert.deepEqual(whoMay(act, everyRole, true), ['Admin just signed in'])
+    assert.deepEqual(whoMay(act, allRoleGrants, true), ['Admin just signed in'])
 })
 
 test('an invitation or a link is checked against the current permissions of its maker when it is used', () => {
   const maker = (held: readonly string[]): Actor => ({ kind: 'maker', permissions: held })
   for (const role of wire.roles) {
-    assert.equal(mayGive(maker(permissions), 'acceptInvitation', [roleAsPower(role)]), true)
-    assert.equal(mayGive(maker([]), 'acceptInvitation', [roleAsPower(role)]), false)
-    assert.equal(mayGive(maker(allowed('Operator')), 'acceptInvitation', [roleAsPower(role)]), false)
+    assert.equal(mayGive(maker(permissions), 'acceptInvitation', [roleGrant(role)]), true)
+    assert.equal(mayGive(maker([]), 'acceptInvitation', [roleGrant(role)]), false)
+    assert.equal(mayGive(maker(allowed('Operator')), 'acceptInvitation', [roleGrant(role)]), false)
   }
   assert.equal(mayGive(maker(['users:write', 'webhooks:read']), 'letGuestIn', [webhooks]), true)
   assert.equal(mayGive(maker(['webhooks:read']), 'letGuestIn', [webhooks]), false)
@@ -262,10 +262,9 @@ test('an invitation or a link is checked against the current permissions of its 
 
 test('the provider assigns only mapped roles, and the operator may only open invitations and recover Admins', () => {
   const provider: Actor = { kind: 'provider', roles: ['Operator'] }
-  assert.equal(mayGive(provider, 'giveRoleByProvider', [roleAsPower('Operator')]), true)
-  assert.equal(mayGive(provider, 'giveRoleByProvider', [roleAsPower('Admin')]), false)
-  const byKind = (by: Actor) =>
-    (Object.keys(acts) as Act[]).filter((act) => mayGive(by, act, [roleAsPower('Operator')]))
+  assert.equal(mayGive(provider, 'giveRoleByProvider', [roleGrant('Operator')]), true)
+  assert.equal(mayGive(provider, 'giveRoleByProvider', [roleGrant('Admin')]), false)
+  const byKind = (by: Actor) => (Object.keys(acts) as Act[]).filter((act) => mayGive(by, act, [roleGrant('Operator')]))
   assert.deepEqual(byKind(provider), ['giveRoleByProvider'])
   assert.deepEqual(byKind({ kind: 'operator' }).toSorted(), ['openFirstInvitation', 'recoverAdmin'])
   assert.deepEqual(byKind({ kind: 'maker', permissions }).toSorted(), ['acceptInvitation', 'letGuestIn'])

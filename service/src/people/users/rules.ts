@@ -131,7 +131,7 @@ export function refuseExcessMails({ ofPartner, ofAddress }: MailCounts, now: Dat
 }
 
 /** Checks that an invitation may be resent. Refuses: invitation_not_pending, resend_limit_reached, resend_too_soon (with Retry-After). */
-export function refuseResend(
+export function requireResendable(
   row: Validity & { readonly resends: number; readonly resentAt: Date | null },
   now: Date,
 ): void {
@@ -155,7 +155,7 @@ export function refuseResend(
 }
 
 /** Checks that an invitation may be revoked. Refuses: invitation_not_pending. */
-export function refuseRevoke(row: Validity, now: Date): void {
+export function requireRevocable(row: Validity, now: Date): void {
   const status = invitationStatus(row, now)
   if (status === 'Pending') return
   throw new Refusal(

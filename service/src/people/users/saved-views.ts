@@ -76,7 +76,7 @@ export function createSavedViews({ db, clock, audit }: Deps): SavedViews {
   return {
     list: async (signed, page) => {
       const { partnerId, serviceAccountId: memberId } = signed.caller
-      const rows = await store.viewsOf(db, partnerId, { memberId, page }, shownMax)
+      const rows = await store.listViews(db, partnerId, { memberId, page }, shownMax)
       return rows.map((row) => toView(signed, row))
     },
     save: async (signed, given, ip) => {

@@ -6,7 +6,7 @@ import {
   type Issuer,
   type ListedCredential,
   publicKeyMistake,
-  readNetwork,
+  parseNetwork,
 } from '../../access/index.ts'
 import { type Caller, type Cursors, type Page, Refusal, refuseFields } from '../../kernel/api/index.ts'
 import type { FactQueue } from '../../inbox/index.ts'
@@ -18,10 +18,10 @@ import {
   type NewMail,
   oneLine,
   plainMail,
-  utc,
+  formatUtc,
 } from '../../mail/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
-import { permit, type Power } from './giving.ts'
+import { permit, type Grant } from './giving.ts'
 import { currentCallerActor } from './makers.ts'
 import type { Users } from './service.ts'
 
@@ -209,7 +209,7 @@ const keyGrant = ({
   name,
   permissions,
   ...bounds
-}: Pick<ListedCredential, 'name' | 'permissions' | 'allowedAddresses' | 'expiresAt'>): Power => ({
+}: Pick<ListedCredential, 'name' | 'permissions' | 'allowedAddresses' | 'expiresAt'>): Grant => ({
   name: `The service account ${name}`,
   permissions,
   isKey: true,
@@ -226,7 +226,7 @@ function keyErrors(pem: string): readonly FieldError[] {
 
 const addressErrors = (addresses: readonly string[] | null | undefined): readonly FieldError[] =>
   (addresses ?? []).flatMap((address, index) =>
-    readNetwork(address) === undefined
+    parseNetwork(address) === undefined
       ? [
           {
             pointer: `/allowedAddresses/${index}`,
@@ -279,7 +279,7 @@ export function renderKeyChange(mail: MailToRender): MailContent {
   const lines = [
     `Hello ${oneLine(mail.toName)},`,
     `The service account ${oneLine(name)} of ${partner} ${sentences[change]}`,
-    `By: ${oneLine(by)}. Time: ${utc(new Date(at))}.`,
+    `By: ${oneLine(by)}. Time: ${formatUtc(new Date(at))}.`,
     'If your team did not do this, revoke the service account at once, and check the audit log.',
   ]
   return plainMail(`Service account ${oneLine(name)} of ${partner}: ${change}`, lines)

@@ -6,14 +6,14 @@ import {
   createLinkToken,
   notFound,
   type Page,
-  readLink,
+  linkPartnerId,
   Refusal,
 } from '../../kernel/api/index.ts'
 import { after, type Clock, dayMs, newId, present, randomBytes, tokenHash } from '../../kernel/index.ts'
 import type { Access } from '../../access/index.ts'
 import type { MailQueue } from '../../mail/index.ts'
 import { type Database, inTransaction, sqlState, type Tx, violates } from '../../postgres/index.ts'
-import { type Act, permit, type Permit, roleAsPower } from './giving.ts'
+import { type Act, permit, type Permit, roleGrant } from './giving.ts'
 import { currentCallerActor } from './makers.ts'
 import { queueInvitationMails } from './mails.ts'
 import type { MembersDeps } from './member-deps.ts'
@@ -24,8 +24,8 @@ import {
   refuseBadEntries,
   refuseBadRedirect,
   refuseExcessMails,
-  refuseResend,
-  refuseRevoke,
+  requireResendable,
+  requireRevocable,
   refuseTakenAddresses,
   invitationStatus,
   encodeToken,
@@ -116,24 +116,24 @@ export function createUsers(deps: UsersDeps): Users {
     listInvitations: async (partnerId, query) => {
       const request = cursors.read(listName(partnerId), query)
       const now = clock.now()
-      const rows = await store.list(db, partnerId, query.status, now, request)
+      const rows = await store.listInvitations(db, partnerId, query.status, now, request)
       const page = cursors.page(listName(partnerId), request, rows)
       return { ...page, data: page.data.map((row) => toInvitation(row, now)) }
     },
     getInvitation: async (partnerId, id) => {
-      const row = await store.byId(db, partnerId, id)
+      const row = await store.invitationById(db, partnerId, id)
       if (row === undefined) throw notFound('invitation')
       return toInvitation(row, clock.now())
     },
     revokeInvitation: (caller, id) =>
       db.transaction(async (tx) => {
         const { partnerId } = caller
-        const row = await store.lockById(tx, partnerId, id)
+        const row = await store.lockInvitation(tx, partnerId, id)
         if (row === undefined) throw notFound('invitation')
         const permitted = await permitRole(deps, tx, caller, 'revokeInvitation', row.role)
         const now = clock.now()
-        refuseRevoke(row, now)
-        await store.update(tx, permitted, partnerId, { ...row, status: 'Revoked', updatedAt: now })
+        requireRevocable(row, now)
+        await store.updateInvitation(tx, permitted, partnerId, { ...row, status: 'Revoked', updatedAt: now })
         await mail.endPending(tx, partnerId, id, 'the invitation was revoked')
       }),
   }
@@ -144,7 +144,7 @@ function createInvitations(deps: UsersDeps): Users['createInvitations'] {
   return async (caller, body, outerTx) => {
     refuseBadEntries(body.invitations, sandbox)
     const { partnerId } = caller
-    const grants = body.invitations.map(({ role }) => roleAsPower(role))
+    const grants = body.invitations.map(({ role }) => roleGrant(role))
     const expiryDays = body.expiryInDays ?? wire.invitationExpiryDaysDefault
     return inTransaction(db, outerTx, async (tx) => {
       const permitted = permit(await currentCallerActor(deps, tx, caller), 'createInvitations', grants)
@@ -153,9 +153,10 @@ function createInvitations(deps: UsersDeps): Users['createInvitations'] {
       // Sorted by address, so that two requests with the same addresses cannot deadlock.
       const rows = drafts.map(({ row }) => row).toSorted((a, b) => (a.emailKey < b.emailKey ? -1 : 1))
       const emailKeys = rows.map((row) => row.emailKey)
-      await store.expire(tx, partnerId, emailKeys, now)
+      await store.expireInvitations(tx, partnerId, emailKeys, now)
       const taken = new Set(await store.addressesWithMember(tx, partnerId, emailKeys))
-      for (const row of rows) if (!(await store.insert(tx, permitted, partnerId, row))) taken.add(row.emailKey)
+      for (const row of rows)
+        if (!(await store.insertInvitation(tx, permitted, partnerId, row))) taken.add(row.emailKey)
       refuseTakenAddresses(body.invitations, taken)
       await countDailyMails(tx, partnerId, emailKeys, now)
       await queueInvitationMails(deps, tx, partnerId, 'invitation', drafts)
@@ -170,15 +171,15 @@ function resendInvitation(deps: UsersDeps): Users['resendInvitation'] {
     const { partnerId } = caller
     refuseBadRedirect(redirectUrl, sandbox)
     return inTransaction(db, outerTx, async (tx) => {
-      const found = await store.byId(tx, partnerId, id)
+      const found = await store.invitationById(tx, partnerId, id)
       if (found === undefined) throw notFound('invitation')
       // Another invitation of the address may have expired although its row still says Pending.
-      await store.expire(tx, partnerId, [found.emailKey], clock.now())
-      const before = present(await store.lockById(tx, partnerId, id), `no invitation ${id}`)
+      await store.expireInvitations(tx, partnerId, [found.emailKey], clock.now())
+      const before = present(await store.lockInvitation(tx, partnerId, id), `no invitation ${id}`)
       const permitted = await permitRole(deps, tx, caller, 'resendInvitation', before.role)
       // Read under the lock, so that the times of concurrent resends follow the order of the lock.
       const now = clock.now()
-      refuseResend(before, now)
+      requireResendable(before, now)
       const token = newToken(partnerId)
       const row: store.InvitationRow = {
         ...before,
@@ -191,7 +192,7 @@ function resendInvitation(deps: UsersDeps): Users['resendInvitation'] {
         resentAt: now,
         updatedAt: now,
       }
-      await store.update(tx, permitted, partnerId, row).catch(refuseSuperseded)
+      await store.updateInvitation(tx, permitted, partnerId, row).catch(refuseSuperseded)
       await countDailyMails(tx, partnerId, [row.emailKey], now)
       await mail.endPending(tx, partnerId, id, 'superseded by a resend')
       await queueInvitationMails(deps, tx, partnerId, 'invitation_resent', [{ row, token }])
@@ -202,11 +203,11 @@ function resendInvitation(deps: UsersDeps): Users['resendInvitation'] {
 
 /** Refuses: permission_denied (the role is above the caller's). */
 const permitRole = async (deps: UsersDeps, tx: Tx, caller: Caller, act: Act, role: wire.Role): Promise<Permit> =>
-  permit(await currentCallerActor(deps, tx, caller), act, [roleAsPower(role)])
+  permit(await currentCallerActor(deps, tx, caller), act, [roleGrant(role)])
 
 /** Counts the mails of the day, including those of revoked and expired invitations. Refuses: rate_limited. */
 async function countDailyMails(tx: Tx, partnerId: string, emailKeys: readonly string[], now: Date): Promise<void> {
-  await store.forgetMails(tx, partnerId, utcDay(now))
+  await store.deleteMailCounts(tx, partnerId, utcDay(now))
   refuseExcessMails(await store.countMails(tx, partnerId, utcDay(now), emailKeys), now)
 }
 
@@ -250,7 +251,7 @@ export function createFirstAdmin({ db, clock, mail, partnerName, isClosed, linkK
   const tokenFor = (partnerId: string): string =>
     createLinkToken(partnerId, createHmac('sha256', linkKey).update(`first admin ${partnerId}`).digest())
   const find = async (token: string): Promise<string> => {
-    const partnerId = readLink(token)
+    const partnerId = linkPartnerId(token)
     const isOurs = partnerId !== undefined && timingSafeEqual(Buffer.from(token), Buffer.from(tokenFor(partnerId)))
     if (!isOurs || (await store.hasMembers(db, partnerId)) || (await isClosed(db, partnerId))) throw notFound('link')
     return partnerId
@@ -264,11 +265,15 @@ export function createFirstAdmin({ db, clock, mail, partnerName, isClosed, linkK
     invitationOf: async (token, address) => {
       const partnerId = await find(token)
       return db.transaction(async (tx) => {
-        const row = await store.lockPending(tx, partnerId, emailKey(address), clock.now())
+        const row = await store.lockPendingInvitation(tx, partnerId, emailKey(address), clock.now())
         if (row === undefined) throw notFound('pending invitation')
         const fresh = newToken(partnerId)
-        const permitted = permit({ kind: 'operator' }, 'openFirstInvitation', [roleAsPower(row.role)])
-        await store.update(tx, permitted, partnerId, { ...row, tokenHash: tokenHash(fresh), updatedAt: clock.now() })
+        const permitted = permit({ kind: 'operator' }, 'openFirstInvitation', [roleGrant(row.role)])
+        await store.updateInvitation(tx, permitted, partnerId, {
+          ...row,
+          tokenHash: tokenHash(fresh),
+          updatedAt: clock.now(),
+        })
         await mail.endPending(tx, partnerId, row.id, 'the page of the first Admin opened it')
         return fresh
       })

@@ -4,10 +4,16 @@ import { type BodyOf, type FieldError, ownJson, type users as wire } from '@part
 import { type Caller, newLinkToken, notFound, Refusal, refuseField, refuseFields } from '../../kernel/api/index.ts'
 import { after, hourMs, checkDeciders, newId, randomBytes, tokenHash } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { type Client, type ProviderClaims, type Provider, type SignOnPurpose, SignOnFailed } from '../sign-in/index.ts'
+import {
+  type Client,
+  type ProviderClaims,
+  type SignOnProvider,
+  type SignOnPurpose,
+  SignOnFailed,
+} from '../sign-in/index.ts'
 import { changeMail, type SignInChange } from './mails.ts'
 import { acceptInvitation, openSession, pendingInvitation } from './entrances.ts'
-import { callerActor, everyRole, permit, type Permit, roleAsPower } from './giving.ts'
+import { callerActor, allRoleGrants, permit, type Permit, roleGrant } from './giving.ts'
 import type { MembersDeps, SignedInUser } from './member-deps.ts'
 import { changeRole, mailRoleChange } from './role-changes.ts'
 import { emailKey, personKey, urlErrors } from './rules.ts'
@@ -29,9 +35,8 @@ export type TeamSingleSignOn = SingleSignOnSettings & {
   /** Starts a sign-in at the provider. Throws SignOnFailed (`off`, `unreachable`). Refuses: not_found (the invitation). */
   readonly begin: (purpose: TeamPurpose) => Promise<{ readonly url: string; readonly attempt: string }>
   /**
-   * Completes the attempt that `begin` started. `signed`: the person who is signed in in this browser. `token`: the
-   * token of the new session. `next`: the page that the person requested. Throws SignOnFailed. Refuses: not_found (the
-   * invitation).
+   * Completes the attempt of `begin`. `signed`: the person signed in in this browser. `token`: of the new session. `next`:
+   * the requested page. Throws SignOnFailed. Refuses: not_found (the invitation).
    */
   readonly finish: (
     partnerId: string,
@@ -40,11 +45,11 @@ export type TeamSingleSignOn = SingleSignOnSettings & {
   ) => Promise<{ readonly kind: SignOnPurpose['kind']; readonly token?: string; readonly next?: string }>
 }
 
-type TeamProvider = Provider & { readonly emailDomain: string; readonly roles: providers.RoleValues }
+type TeamProvider = SignOnProvider & { readonly emailDomain: string; readonly roles: providers.RoleValues }
 
 /** Reads the provider of a partner. Throws SignOnFailed (`off`). */
 async function readProvider({ sealer, isClosed }: MembersDeps, tx: Tx, partnerId: string): Promise<TeamProvider> {
-  const row = await providers.singleSignOnOf(tx, partnerId)
+  const row = await providers.singleSignOnRow(tx, partnerId)
   if (row === undefined || row.domainProvedAt === null || (await isClosed(tx, partnerId))) throw new SignOnFailed('off')
   const { issuer, clientId, roleClaim, emailDomain } = row
   const clientSecret = sealer.open(row.clientSecretSealed, providers.clientSecretContext(partnerId))
@@ -62,9 +67,9 @@ export function createTeamSingleSignOn(deps: MembersDeps): TeamSingleSignOn {
   const { db, singleSignOn } = deps
   return {
     ...createSingleSignOnSettings(deps),
-    isOn: async (partnerId) => ((await providers.singleSignOnOf(db, partnerId))?.domainProvedAt ?? null) !== null,
+    isOn: async (partnerId) => ((await providers.singleSignOnRow(db, partnerId))?.domainProvedAt ?? null) !== null,
     connectedSince: async ({ user, session: { partnerId } }) => {
-      const row = await providers.singleSignOnOf(db, partnerId)
+      const row = await providers.singleSignOnRow(db, partnerId)
       if (row === undefined || row.domainProvedAt === null) return undefined
       return (await singleSignOn.connectedSince(db, partnerId, row.issuer, user.id)) ?? null
     },
@@ -126,7 +131,7 @@ async function signIn(deps: MembersDeps, tx: Tx, proof: ProviderProof): Promise<
 /** Permits the provider to assign a mapped role. */
 const permitProvider = ({ roles }: TeamProvider, role: wire.Role) => {
   const mapped = roleOrder.filter((each) => (roles[each]?.length ?? 0) > 0)
-  return permit({ kind: 'provider', roles: mapped }, 'giveRoleByProvider', [roleAsPower(role)])
+  return permit({ kind: 'provider', roles: mapped }, 'giveRoleByProvider', [roleGrant(role)])
 }
 
 const providerName = 'Single sign-on'
@@ -177,7 +182,7 @@ async function addMember(
   const key = emailKey(email)
   const now = clock.now()
   if (!key.endsWith(`@${provider.emailDomain}`)) throw new SignOnFailed('unknown')
-  const known = await providers.knownAs(tx, partnerId, key, now)
+  const known = await providers.addressStatus(tx, partnerId, key, now)
   if (known !== undefined) throw new SignOnFailed(known)
   const id = newId()
   const fullName = (proved.name ?? email).slice(0, nameCharsMax)
@@ -201,7 +206,7 @@ async function addMember(
     updatedAt: now,
   }
   const permitted = permitProvider(provider, role)
-  const isNew = await store.insert(tx, permitted, partnerId, row)
+  const isNew = await store.insertInvitation(tx, permitted, partnerId, row)
   if (!isNew || !(await store.insertMember(tx, permitted, partnerId, { row, now }))) throw new SignOnFailed('unknown')
   await screening.request(tx, personKey(partnerId, id))
   await connect(deps, tx, partnerId, id, proved)
@@ -262,7 +267,7 @@ type SingleSignOnView = Omit<providers.SingleSignOnRow, 'clientSecretSealed' | '
 }
 
 /** A change that is pending approval by a second Admin, as the page shows it. */
-type WaitingSingleSignOn = Omit<providers.ChangeRow, 'settings' | 'clientSecretSealed'> &
+type WaitingSingleSignOn = Omit<providers.SingleSignOnChangeRow, 'settings' | 'clientSecretSealed'> &
   Pick<SingleSignOnView, 'issuer' | 'clientId' | 'emailDomain' | 'roleClaim' | 'roles' | 'required'> & {
     readonly hasNewSecret: boolean
   }
@@ -307,7 +312,7 @@ function createSingleSignOnSettings(deps: MembersDeps): SingleSignOnSettings {
   const view = viewBuilder(deps)
   return {
     settings: async (partnerId) => {
-      const row = await providers.singleSignOnOf(db, partnerId)
+      const row = await providers.singleSignOnRow(db, partnerId)
       if (row === undefined) throw notFound('single sign-on')
       return view(partnerId, row)
     },
@@ -315,7 +320,7 @@ function createSingleSignOnSettings(deps: MembersDeps): SingleSignOnSettings {
       const { partnerId } = caller
       const wanted = { ...body, domainToken: Buffer.from(randomBytes(tokenBytes)).toString('base64url') }
       return db.transaction(async (tx) => {
-        const permitted = permit(await currentCallerActor(deps, tx, caller), 'setSingleSignOn', everyRole)
+        const permitted = permit(await currentCallerActor(deps, tx, caller), 'setSingleSignOn', allRoleGrants)
         const row = await providerRow(deps, tx, partnerId, wanted)
         if (caller.signedInAt !== undefined && (await deps.decidesByTwo(tx, partnerId)))
           await propose(deps, tx, permitted, { caller, wanted, ip })
@@ -326,8 +331,8 @@ function createSingleSignOnSettings(deps: MembersDeps): SingleSignOnSettings {
     ...createDecisions(deps),
     proveDomain: async (caller) => {
       const { partnerId } = caller
-      const permitted = permit(await currentCallerActor(deps, db, caller), 'proveSingleSignOnDomain', everyRole)
-      const row = await providers.singleSignOnOf(db, partnerId)
+      const permitted = permit(await currentCallerActor(deps, db, caller), 'proveSingleSignOnDomain', allRoleGrants)
+      const row = await providers.singleSignOnRow(db, partnerId)
       if (row === undefined) throw notFound('single sign-on')
       if (row.domainProvedAt !== null) return view(partnerId, row)
       await refuseUnproved(deps, partnerId, view(partnerId, row))
@@ -344,7 +349,7 @@ function createSingleSignOnSettings(deps: MembersDeps): SingleSignOnSettings {
     remove: (caller) => {
       const { partnerId } = caller
       return db.transaction(async (tx) => {
-        const permitted = permit(await currentCallerActor(deps, tx, caller), 'removeSingleSignOn', everyRole)
+        const permitted = permit(await currentCallerActor(deps, tx, caller), 'removeSingleSignOn', allRoleGrants)
         if ((await providers.lockSingleSignOn(tx, partnerId)) === undefined) throw notFound('single sign-on')
         await refuseLockedOut(deps, tx, partnerId)
         await providers.removeSingleSignOn(tx, permitted, partnerId)
@@ -427,11 +432,11 @@ async function propose(
     proposedBy,
     proposedByName,
     clientSecretSealed:
-      clientSecret === null ? null : sealer.seal(clientSecret, providers.waitingSecretContext(partnerId)),
+      clientSecret === null ? null : sealer.seal(clientSecret, providers.pendingSecretContext(partnerId)),
     proposedAt: now,
     expiresAt: after(now, changeMs),
   }
-  await providers.keepChange(tx, permitted, partnerId, row)
+  await providers.replacePendingChange(tx, permitted, partnerId, row)
   record(deps, tx, row, { caller, action: 'proposeSingleSignOn', ip })
   await mailAdmins(deps, tx, partnerId, 'single sign-on waits')
   deps.facts.append(tx, [{ partnerId, type: 'signOn.waits', subject: row.id }])
@@ -440,7 +445,7 @@ async function propose(
 function record(
   { audit }: MembersDeps,
   tx: Tx,
-  row: providers.ChangeRow,
+  row: providers.SingleSignOnChangeRow,
   { caller, action, ip }: { readonly caller: Caller; readonly action: ServiceAct; readonly ip: string | undefined },
 ): void {
   const { partnerId, serviceAccountId: id, name } = caller
@@ -460,13 +465,13 @@ function record(
 function createDecisions(deps: MembersDeps): Pick<SingleSignOnSettings, 'waiting' | 'confirm' | 'reject'> {
   const { db, clock, sealer } = deps
   const takeChange = async (tx: Tx, partnerId: string, id: string) => {
-    const change = await providers.takeChange(tx, partnerId, id, clock.now())
+    const change = await providers.deletePendingChange(tx, partnerId, id, clock.now())
     if (change === undefined) throw notFound('change of the single sign-on')
     return change
   }
   return {
     waiting: async (partnerId) => {
-      const row = await providers.openChange(db, partnerId, clock.now())
+      const row = await providers.pendingChange(db, partnerId, clock.now())
       if (row === undefined) return undefined
       const { settings, clientSecretSealed, ...shown } = row
       const {
@@ -482,7 +487,7 @@ function createDecisions(deps: MembersDeps): Pick<SingleSignOnSettings, 'waiting
     },
     confirm: ({ caller }, id, ip) =>
       db.transaction(async (tx) => {
-        const permitted = permit(callerActor(deps, caller), 'decideSingleSignOn', everyRole)
+        const permitted = permit(callerActor(deps, caller), 'decideSingleSignOn', allRoleGrants)
         const { partnerId, serviceAccountId, name } = caller
         const admins = await providers.lockAdmins(tx, partnerId)
         const change = await takeChange(tx, partnerId, id)
@@ -491,14 +496,14 @@ function createDecisions(deps: MembersDeps): Pick<SingleSignOnSettings, 'waiting
         if (not !== undefined) throw new Refusal('permission_denied', not.why)
         const sealed = change.clientSecretSealed
         const secret =
-          sealed === null ? {} : { clientSecret: sealer.open(sealed, providers.waitingSecretContext(partnerId)) }
+          sealed === null ? {} : { clientSecret: sealer.open(sealed, providers.pendingSecretContext(partnerId)) }
         const row = await providerRow(deps, tx, partnerId, { ...ownJson<ProviderRequest>(change.settings), ...secret })
         await carryOut(deps, tx, permitted, partnerId, row)
         record(deps, tx, change, { caller, action: 'confirmSingleSignOn', ip })
       }),
     reject: ({ caller }, id, ip) =>
       db.transaction(async (tx) => {
-        permit(callerActor(deps, caller), 'decideSingleSignOn', everyRole)
+        permit(callerActor(deps, caller), 'decideSingleSignOn', allRoleGrants)
         const change = await takeChange(tx, caller.partnerId, id)
         record(deps, tx, change, { caller, action: 'rejectSingleSignOn', ip })
         await mailAdmins(deps, tx, caller.partnerId, 'single sign-on rejected')

@@ -24,8 +24,8 @@ export type SingleSignOnRow = {
 const providerColumns = sql`issuer, client_id, client_secret_sealed, email_domain, domain_token, domain_proved_at, role_claim,
   role_values, required, created_at, updated_at`
 
-export function singleSignOnOf(tx: Tx, partnerId: string): Promise<SingleSignOnRow | undefined> {
-  return tx.row<SingleSignOnRow>(sql`/* users.singleSignOnOf */
+export function singleSignOnRow(tx: Tx, partnerId: string): Promise<SingleSignOnRow | undefined> {
+  return tx.row<SingleSignOnRow>(sql`/* users.singleSignOnRow */
     select ${providerColumns} from users.single_sign_on where partner_id = ${partnerId}`)
 }
 
@@ -61,7 +61,7 @@ export async function removeSingleSignOn(tx: Tx, _permitted: Permit, partnerId: 
 }
 
 /** A change that is pending approval by a second Admin. */
-export type ChangeRow = {
+export type SingleSignOnChangeRow = {
   readonly id: string
   /** JSON of the request, without the secret. */
   readonly settings: string
@@ -76,21 +76,31 @@ const changeColumns = sql`id, settings::text as settings, client_secret_sealed, 
   expires_at`
 
 /** Reads the pending change, unless it has expired. */
-export function openChange(tx: Tx, partnerId: string, now: Date): Promise<ChangeRow | undefined> {
-  return tx.row<ChangeRow>(sql`/* users.openChange */
+export function pendingChange(tx: Tx, partnerId: string, now: Date): Promise<SingleSignOnChangeRow | undefined> {
+  return tx.row<SingleSignOnChangeRow>(sql`/* users.pendingChange */
     select ${changeColumns} from users.single_sign_on_changes where partner_id = ${partnerId} and expires_at > ${now}`)
 }
 
 /** Deletes a change, so that it is decided once. Undefined: it was decided or replaced, or has expired. */
-export function takeChange(tx: Tx, partnerId: string, id: string, now: Date): Promise<ChangeRow | undefined> {
-  return tx.row<ChangeRow>(sql`/* users.takeChange */
+export function deletePendingChange(
+  tx: Tx,
+  partnerId: string,
+  id: string,
+  now: Date,
+): Promise<SingleSignOnChangeRow | undefined> {
+  return tx.row<SingleSignOnChangeRow>(sql`/* users.deletePendingChange */
     delete from users.single_sign_on_changes where partner_id = ${partnerId} and id = ${id} and expires_at > ${now}
     returning ${changeColumns}`)
 }
 
 /** Stores a change in place of the previous one. */
-export async function keepChange(tx: Tx, _permitted: Permit, partnerId: string, row: ChangeRow): Promise<void> {
-  await tx.run(sql`/* users.keepChange */
+export async function replacePendingChange(
+  tx: Tx,
+  _permitted: Permit,
+  partnerId: string,
+  row: SingleSignOnChangeRow,
+): Promise<void> {
+  await tx.run(sql`/* users.replacePendingChange */
     insert into users.single_sign_on_changes (partner_id, id, settings, client_secret_sealed, proposed_by,
       proposed_by_name, proposed_at, expires_at)
     values (${partnerId}, ${row.id}, ${row.settings}::jsonb, ${row.clientSecretSealed}, ${row.proposedBy},
@@ -112,13 +122,13 @@ export async function lockAdmins(tx: Tx, partnerId: string): Promise<readonly st
  * Reports why the provider cannot add an address: it has a pending invitation (`invited`), or belongs or belonged to a
  * member (`unknown`).
  */
-export async function knownAs(
+export async function addressStatus(
   tx: Tx,
   partnerId: string,
   emailKey: string,
   now: Date,
 ): Promise<'invited' | 'unknown' | undefined> {
-  const row = await tx.row<{ readonly known: 'invited' | 'unknown' }>(sql`/* users.knownAs */
+  const row = await tx.row<{ readonly known: 'invited' | 'unknown' }>(sql`/* users.addressStatus */
     select 'invited' as known from users.invitations
     where partner_id = ${partnerId} and email_key = ${emailKey} and status = 'Pending' and expires_at > ${now}
     union all
@@ -141,16 +151,16 @@ export const sealedClientSecrets: SealedColumn = {
   contextOf: (partnerId) => clientSecretContext(partnerId),
 }
 
-export const waitingSecretContext = (partnerId: string): readonly string[] => [
+export const pendingSecretContext = (partnerId: string): readonly string[] => [
   'users.single_sign_on_changes.client_secret_sealed',
   partnerId,
 ]
 
-export const sealedWaitingSecrets: SealedColumn = {
+export const sealedPendingSecrets: SealedColumn = {
   table: 'users.single_sign_on_changes',
   column: 'client_secret_sealed',
   key: { partner_id: 'uuid' },
-  contextOf: (partnerId) => waitingSecretContext(partnerId),
+  contextOf: (partnerId) => pendingSecretContext(partnerId),
 }
 
 // Guest links.

@@ -25,13 +25,13 @@ export async function insertUpload(tx: Tx, row: NewUpload): Promise<void> {
 }
 
 /** Deletes all but the person's newest uploads of a kind. */
-export async function deleteOldest(
+export async function deleteOldestUploads(
   tx: Tx,
   { partnerId, memberId }: Owner,
   kind: UploadRow['kind'],
   keptMax: number,
 ): Promise<void> {
-  await tx.run(sql`/* users.deleteOldest */
+  await tx.run(sql`/* users.deleteOldestUploads */
     delete from users.uploads where partner_id = ${partnerId} and member_id = ${memberId} and kind = ${kind} and id <= (
       select id from users.uploads where partner_id = ${partnerId} and member_id = ${memberId} and kind = ${kind}
       order by id desc offset ${keptMax} limit 1)`)
@@ -139,10 +139,10 @@ export const uploadsDue = (after: Date): Sql =>
       select expires_at as due_at from users.uploads where expires_at > ${after} and ${whose()} order by expires_at limit 1`,
   )
 
-export async function partnerWithExpired(tx: Tx, afterId: string, now: Date): Promise<string | undefined> {
+export async function partnerWithExpiredUploads(tx: Tx, afterId: string, now: Date): Promise<string | undefined> {
   const [row] = await tx.rows<{ readonly partnerId: string }>(
     dueWork('finds a partner with uploads that have expired, without a lock', (whose) =>
-      unprepared(sql`/* users.partnerWithExpired */
+      unprepared(sql`/* users.partnerWithExpiredUploads */
         select partner_id from users.uploads
         where expires_at <= ${now} and partner_id > ${afterId} and ${whose()} order by partner_id limit 1`),
     ),
@@ -150,8 +150,8 @@ export async function partnerWithExpired(tx: Tx, afterId: string, now: Date): Pr
   return row?.partnerId
 }
 
-export function deleteExpired(tx: Tx, partnerId: string, now: Date, rowsMax: number): Promise<number> {
-  return tx.run(sql`/* users.deleteExpired */
+export function deleteExpiredUploads(tx: Tx, partnerId: string, now: Date, rowsMax: number): Promise<number> {
+  return tx.run(sql`/* users.deleteExpiredUploads */
     delete from users.uploads where partner_id = ${partnerId} and id in (
       select id from users.uploads where partner_id = ${partnerId} and expires_at <= ${now} order by expires_at limit ${rowsMax})`)
 }

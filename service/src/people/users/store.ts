@@ -32,16 +32,26 @@ const columns = sql`id, email, email_key, full_name, role, status, redirect_url,
   coalesce(given_by_id, invited_by_id) as given_by_id`
 
 /** Marks expired invitations of addresses, which frees the addresses. `updated_at` becomes the time of the expiry. */
-export async function expire(tx: Tx, partnerId: string, emailKeys: readonly string[], now: Date): Promise<void> {
-  await tx.run(sql`/* users.expire */
+export async function expireInvitations(
+  tx: Tx,
+  partnerId: string,
+  emailKeys: readonly string[],
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`/* users.expireInvitations */
     update users.invitations set status = 'Expired', updated_at = expires_at
     where partner_id = ${partnerId} and email_key = any(${emailKeys}::text[]) and status = 'Pending'
       and expires_at <= ${now}`)
 }
 
 /** False: the address has a live invitation. Waits for a concurrent insert of the same address to commit or roll back. */
-export async function insert(tx: Tx, _permitted: Permit, partnerId: string, row: InvitationRow): Promise<boolean> {
-  const inserted = await tx.run(sql`/* users.insert */
+export async function insertInvitation(
+  tx: Tx,
+  _permitted: Permit,
+  partnerId: string,
+  row: InvitationRow,
+): Promise<boolean> {
+  const inserted = await tx.run(sql`/* users.insertInvitation */
     insert into users.invitations (partner_id, id, email, email_key, full_name, role, status, redirect_url,
       invited_by_id, invited_by_name, token_hash, expiry_days, expires_at, resends, resent_at, created_at, updated_at,
       given_by_id)
@@ -52,25 +62,25 @@ export async function insert(tx: Tx, _permitted: Permit, partnerId: string, row:
   return inserted === 1
 }
 
-export function byId(tx: Tx, partnerId: string, id: string): Promise<InvitationRow | undefined> {
-  return tx.row<InvitationRow>(sql`/* users.byId */
+export function invitationById(tx: Tx, partnerId: string, id: string): Promise<InvitationRow | undefined> {
+  return tx.row<InvitationRow>(sql`/* users.invitationById */
     select ${columns} from users.invitations where partner_id = ${partnerId} and id = ${id}`)
 }
 
 /** Serialises changes of one invitation. */
-export function lockById(tx: Tx, partnerId: string, id: string): Promise<InvitationRow | undefined> {
-  return tx.row<InvitationRow>(sql`/* users.lockById */
+export function lockInvitation(tx: Tx, partnerId: string, id: string): Promise<InvitationRow | undefined> {
+  return tx.row<InvitationRow>(sql`/* users.lockInvitation */
     select ${columns} from users.invitations where partner_id = ${partnerId} and id = ${id} for no key update`)
 }
 
 /** Locks the pending invitation of an address. */
-export function lockPending(
+export function lockPendingInvitation(
   tx: Tx,
   partnerId: string,
   emailKey: string,
   now: Date,
 ): Promise<InvitationRow | undefined> {
-  return tx.row<InvitationRow>(sql`/* users.lockPending */
+  return tx.row<InvitationRow>(sql`/* users.lockPendingInvitation */
     select ${columns} from users.invitations
     where partner_id = ${partnerId} and email_key = ${emailKey} and status = 'Pending' and expires_at > ${now}
     for no key update`)
@@ -83,14 +93,14 @@ function hasStatus(status: wire.InvitationStatus, now: Date): Sql {
   return sql`and status = ${status}`
 }
 
-export function list(
+export function listInvitations(
   tx: Tx,
   partnerId: string,
   status: wire.InvitationStatus | undefined,
   now: Date,
   { limit, afterId }: PageRequest,
 ): Promise<readonly InvitationRow[]> {
-  return tx.rows<InvitationRow>(sql`/* users.list */
+  return tx.rows<InvitationRow>(sql`/* users.listInvitations */
     select ${columns} from users.invitations where partner_id = ${partnerId}
       ${afterId === null ? noSql : sql`and id < ${afterId}`}
       ${status === undefined ? noSql : hasStatus(status, now)}
@@ -105,8 +115,8 @@ const mailRows = insertBy<{ partnerId: string; day: string; emailKey: string; ma
   [['partnerId', 'day']],
 )
 
-export async function forgetMails(tx: Tx, partnerId: string, day: string): Promise<void> {
-  await tx.run(sql`/* users.forgetMails */
+export async function deleteMailCounts(tx: Tx, partnerId: string, day: string): Promise<void> {
+  await tx.run(sql`/* users.deleteMailCounts */
     delete from users.invitation_mails where partner_id = ${partnerId} and day < ${day}::date`)
 }
 
@@ -173,8 +183,13 @@ export function membersByKeys(
     where newest.status <> 'Revoked' and members.removed_at is null`)
 }
 
-export async function update(tx: Tx, _permitted: Permit, partnerId: string, row: InvitationRow): Promise<void> {
-  await tx.run(sql`/* users.update */
+export async function updateInvitation(
+  tx: Tx,
+  _permitted: Permit,
+  partnerId: string,
+  row: InvitationRow,
+): Promise<void> {
+  await tx.run(sql`/* users.updateInvitation */
     update users.invitations set status = ${row.status}, redirect_url = ${row.redirectUrl},
       token_hash = ${row.tokenHash}, expires_at = ${row.expiresAt}, resends = ${row.resends},
       resent_at = ${row.resentAt}, updated_at = ${row.updatedAt}, given_by_id = ${row.givenById}
@@ -205,8 +220,12 @@ export function lockByToken(
     select id from users.invitations where partner_id = ${partnerId} and token_hash = ${tokenHash} for no key update`)
 }
 
-export function idOfToken(tx: Tx, partnerId: string, tokenHash: Buffer): Promise<{ readonly id: string } | undefined> {
-  return tx.row(sql`/* users.idOfToken */
+export function invitationIdByToken(
+  tx: Tx,
+  partnerId: string,
+  tokenHash: Buffer,
+): Promise<{ readonly id: string } | undefined> {
+  return tx.row(sql`/* users.invitationIdByToken */
     select id from users.invitations where partner_id = ${partnerId} and token_hash = ${tokenHash}`)
 }
 
@@ -323,8 +342,8 @@ export function listMembers(
 }
 
 /** Lists the members of the team in the order in which they joined. */
-export function team(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly MemberRow[]> {
-  return tx.rows<MemberRow>(sql`/* users.team */
+export function listTeam(tx: Tx, partnerId: string, rowsMax: number): Promise<readonly MemberRow[]> {
+  return tx.rows<MemberRow>(sql`/* users.listTeam */
     select ${memberColumns} from users.members where partner_id = ${partnerId} and removed_at is null
     order by id limit ${rowsMax}`)
 }
@@ -494,13 +513,13 @@ export type SavedViewRow = {
 const savedViewColumns = sql`id, member_id, page, name, query, is_shared`
 
 /** Lists the member's views of a page and the shared ones, by name. */
-export function viewsOf(
+export function listViews(
   tx: Tx,
   partnerId: string,
   { memberId, page }: Pick<SavedViewRow, 'memberId' | 'page'>,
   viewsMax: number,
 ): Promise<readonly SavedViewRow[]> {
-  return tx.rows<SavedViewRow>(sql`/* users.viewsOf */
+  return tx.rows<SavedViewRow>(sql`/* users.listViews */
     (select ${savedViewColumns} from users.saved_views
       where partner_id = ${partnerId} and member_id = ${memberId} and page = ${page} order by name limit ${viewsMax})
     union

@@ -77,7 +77,7 @@ export function createUploads({ db, clock, sealer }: Deps): Uploads {
       const row = { ...owner, id, kind, contentSealed: sealed(owner.partnerId, id, content) }
       await db.transaction(async (tx) => {
         await store.insertUpload(tx, { ...row, createdAt: now, expiresAt: after(now, keptMs) })
-        await store.deleteOldest(tx, owner, kind, perPersonMax)
+        await store.deleteOldestUploads(tx, owner, kind, perPersonMax)
       })
       return id
     },
@@ -113,8 +113,8 @@ export function createUploads({ db, clock, sealer }: Deps): Uploads {
       if ((await store.deleteUpload(db, ownerKey(signed), kind, id)) === 0) throw notFound('upload')
     },
     expireStep: createPartnerTurns(
-      (afterId) => store.partnerWithExpired(db, afterId, clock.now()),
-      (partnerId) => store.deleteExpired(db, partnerId, clock.now(), expiredPerStepMax),
+      (afterId) => store.partnerWithExpiredUploads(db, afterId, clock.now()),
+      (partnerId) => store.deleteExpiredUploads(db, partnerId, clock.now(), expiredPerStepMax),
     ),
   }
 }

@@ -7,8 +7,8 @@ import { dayMs, hourMs, newId } from '../../kernel/index.ts'
 import { sql, toStatement, type Sql, type Tx } from '../../postgres/index.ts'
 import * as caseNumbers from '../../cases/store-numbers.ts'
 import * as hitNumbers from '../../screening/store-numbers.ts'
-import { ageTimes, toAgeBands, monthsUntil } from './rules.ts'
-import { decisionsCsv, onlyKinds } from './index.ts'
+import { ageBandStarts, toAgeBands, monthsUntil } from './rules.ts'
+import { decisionsCsv, filterKinds } from './index.ts'
 
 const now = new Date('2026-11-24T08:00:00Z')
 const service = await useModules({ now })
@@ -204,7 +204,7 @@ suite('decision figures', () => {
   })
 
   test('a person sees only the figures of the kinds that their role handles', async () => {
-    const read = onlyKinds(await numbers.read(12), (kind) => kind === 'bank_fee')
+    const read = filterKinds(await numbers.read(12), (kind) => kind === 'bank_fee')
     assert.deepEqual([...new Set([...read.open, ...read.decided, ...read.times].map(({ kind }) => kind))], ['bank_fee'])
     assert.deepEqual([read.lists, read.rules, read.findings], [[], [], []])
   })
@@ -221,7 +221,7 @@ suite('decision figures', () => {
 })
 
 test('age bands meet without a gap: an item of 48 hours is two days old', () => {
-  const times = ageTimes(now)
+  const times = ageBandStarts(now)
   const bandOf = (hours: number) => {
     const openedAt = new Date(now.getTime() - hours * hourMs)
     const count = (at: Date) => (openedAt > at ? 1 : 0)
@@ -286,14 +286,14 @@ suite('over many rows', () => {
     const subject = '00000000-0000-7000-9000-000000000064'
     const { partnerId } = partner
     const statements: readonly (readonly [index: string, run: (tx: Tx) => Promise<unknown>])[] = [
-      ['cases_decided', (tx) => caseNumbers.decidedCounts(tx, period)],
-      ['cases_decided', (tx) => caseNumbers.decidingTimes(tx, period)],
+      ['cases_decided', (tx) => caseNumbers.countDecisions(tx, period)],
+      ['cases_decided', (tx) => caseNumbers.decisionTimes(tx, period)],
       ['cases_alerts_decided', (tx) => caseNumbers.decidedAlerts(tx, period, undefined, 1000)],
       ['hits_decided_as', (tx) => hitNumbers.decidedCounts(tx, period)],
-      ['hits_decided_as', (tx) => hitNumbers.decidingTimes(tx, period)],
-      ['hits_open', (tx) => hitNumbers.countOpenHits(tx, ageTimes(now))],
-      ['hits_by_subject', (tx) => hitNumbers.hitsAbout(tx, partnerId, [subject], 10)],
-      ['hits_open_of_partner', (tx) => hitNumbers.openHitsOf(tx, partnerId, undefined, 10)],
+      ['hits_decided_as', (tx) => hitNumbers.decisionDurations(tx, period)],
+      ['hits_open', (tx) => hitNumbers.countOpenHits(tx, ageBandStarts(now))],
+      ['hits_by_subject', (tx) => hitNumbers.listHitsOfSubjects(tx, partnerId, [subject], 10)],
+      ['hits_open_of_partner', (tx) => hitNumbers.listPartnerOpenHits(tx, partnerId, undefined, 10)],
       ['cases_open_of_partner', (tx) => service.cases.openOf(tx, partnerId, undefined, 10)],
       ['alerts_about', (tx) => service.monitoring.newestAlerts(tx, partnerId, { subjectId: subject }, 10)],
       ['alerts_pkey', (tx) => service.monitoring.newestAlerts(tx, partnerId, {}, 10)],

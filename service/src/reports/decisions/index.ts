@@ -10,9 +10,9 @@ export {
   ageBands,
   createDecisionStatistics,
   type CountedKind,
-  type DecisionNumbers,
+  type DecisionStatistics,
   decisionsCsv,
   monthsMax,
   type DecisionFigures,
-  onlyKinds,
+  filterKinds,
 } from './service.ts'

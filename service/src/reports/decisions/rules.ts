@@ -12,7 +12,7 @@ export type AgeBand = (typeof ageBands)[number]
 const bandDays = [2, 4, 8, 31] as const
 
 /** Computes the opening times at which the bands begin, latest first. */
-export const ageTimes = (now: Date): readonly [Date, Date, Date, Date] => {
+export const ageBandStarts = (now: Date): readonly [Date, Date, Date, Date] => {
   const [first, second, third, fourth] = bandDays
   const before = (days: number) => after(now, -days * dayMs)
   return [before(first), before(second), before(third), before(fourth)]

@@ -4,7 +4,15 @@ import { type Clock, secondMs, csvCell, hourMs } from '../../kernel/index.ts'
 import type { Monitoring } from '../../monitoring/index.ts'
 import { type Database, useSnapshot, type Tx } from '../../postgres/index.ts'
 import type { HitDisposition, Screening } from '../../screening/index.ts'
-import { type AgeBand, ageTimes, toAgeBands, type CountedKind, type Month, monthsUntil, ageBands } from './rules.ts'
+import {
+  type AgeBand,
+  ageBandStarts,
+  toAgeBands,
+  type CountedKind,
+  type Month,
+  monthsUntil,
+  ageBands,
+} from './rules.ts'
 
 export { ageBands, type CountedKind } from './rules.ts'
 
@@ -59,7 +67,7 @@ type FalseHitCount = {
   readonly falseHits: number
 }
 
-export type DecisionNumbers = {
+export type DecisionStatistics = {
   /** `months`: 1 to 24. */
   readonly read: (months: number) => Promise<DecisionFigures>
 }
@@ -72,7 +80,7 @@ type Deps = {
   readonly monitoring: Pick<Monitoring, 'rules' | 'rulesOfAlerts'>
 }
 
-export const createDecisionStatistics = (deps: Deps): DecisionNumbers => ({
+export const createDecisionStatistics = (deps: Deps): DecisionStatistics => ({
   read: (count) =>
     deps.db.transaction(async (tx) => {
       await useSnapshot(tx)
@@ -94,7 +102,7 @@ export const createDecisionStatistics = (deps: Deps): DecisionNumbers => ({
 })
 
 /** Limits the figures to the kinds that a person works on. */
-export const onlyKinds = (numbers: DecisionFigures, isShown: (kind: CountedKind) => boolean): DecisionFigures => ({
+export const filterKinds = (numbers: DecisionFigures, isShown: (kind: CountedKind) => boolean): DecisionFigures => ({
   ...numbers,
   open: numbers.open.filter(({ kind }) => isShown(kind)),
   decided: numbers.decided.filter(({ kind }) => isShown(kind)),
@@ -105,7 +113,7 @@ export const onlyKinds = (numbers: DecisionFigures, isShown: (kind: CountedKind)
 })
 
 async function countOpen({ cases, screening }: Deps, tx: Tx, at: Date): Promise<DecisionFigures['open']> {
-  const times = ageTimes(at)
+  const times = ageBandStarts(at)
   const hits = { kind: 'screening_hit' as const, ...(await screening.numbers.countOpenHits(tx, times)) }
   const rows = [...(hits.total === 0 ? [] : [hits]), ...(await cases.numbers.countOpenCases(tx, times))]
   return rows.map((row) => ({ kind: row.kind, ages: toAgeBands(row), total: row.total }))
@@ -123,7 +131,7 @@ async function countDecided({ cases, screening }: Deps, tx: Tx, months: readonly
       lists.push({ month, name, decided: sumOf(rows), falseHits: sumOf(rows.filter(isCleared)) })
     for (const [disposition, rows] of Map.groupBy(hits, (row) => row.disposition))
       if (disposition !== null) findings.push({ month, kind: 'screening_hit', disposition, count: sumOf(rows) })
-    decided.push(...(await cases.numbers.decidedCounts(tx, period)).map((row) => ({ month, ...row })))
+    decided.push(...(await cases.numbers.countDecisions(tx, period)).map((row) => ({ month, ...row })))
   }
   return { decided, lists, findings }
 }
@@ -140,10 +148,10 @@ async function readTimes(
 ): Promise<DecisionFigures['times']> {
   const times: DecisionFigures['times'][number][] = []
   for (const { month, ...period } of periods) {
-    const hits = await screening.numbers.decidingTimes(tx, period)
+    const hits = await screening.numbers.decisionDurations(tx, period)
     const rows = [
       ...(hits === undefined ? [] : [{ kind: 'screening_hit' as const, ...hits }]),
-      ...(await cases.numbers.decidingTimes(tx, period)),
+      ...(await cases.numbers.decisionTimes(tx, period)),
     ]
     times.push(
       ...rows.map(({ kind, count, median, ninety }) => ({

@@ -127,7 +127,7 @@ function readMinor(text: string | null, currency: Currency): Minor {
 }
 
 /** Lists the contradictions of a record in sentences. */
-export function findFaults(content: SafeguardingContent): readonly string[] {
+export function findContradictions(content: SafeguardingContent): readonly string[] {
   const { currency, requirement, resource, difference, parts, accounts, status } = content
   if (!isCurrency(currency)) return ['The currency is not known.']
   const faults: string[] = []

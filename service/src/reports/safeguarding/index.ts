@@ -6,7 +6,7 @@
  * discrepancy`; a record never changes, a correction is a new version with the digest of the previous one; a missing
  * statement is a status, not a zero.
  */
-export { type SafeguardingContent, contentDigest, findFaults, type SignedContent } from './content.ts'
+export { type SafeguardingContent, contentDigest, findContradictions, type SignedContent } from './content.ts'
 export { safeguardingCsv, readSignedCsv } from './csv.ts'
 export {
   safeguardingJob,
@@ -17,4 +17,4 @@ export {
   toSigned,
 } from './service.ts'
 export { safeguardingPdf } from './pdf.ts'
-export { isDay } from './rules.ts'
+export { isCalendarDay } from './rules.ts'

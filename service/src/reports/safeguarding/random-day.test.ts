@@ -11,7 +11,7 @@ import { entryOf, markFiled, reportXml, statusXml } from '../../../../test/suppo
 import { createSafeguarded, type SafeguardedService } from '../../../../test/support/safeguarding.ts'
 import { submitDuePayouts } from '../../banks/settlement/index.ts'
 import { sql } from '../../postgres/index.ts'
-import { type SafeguardingContent, findFaults } from './index.ts'
+import { type SafeguardingContent, findContradictions } from './index.ts'
 
 const moves = [
   'credit',
@@ -151,7 +151,7 @@ async function playDay({ moves: planned, cut, listed, opening, theft }: Day): Pr
       await db.run(sql`update rails.iso_statements set closing = closing - 1 where kind = 'camt.053'`)
     const content = await contentOf(safeguarding, today, cutAt)
     if (content === undefined) return
-    assert.deepEqual(findFaults(content), [])
+    assert.deepEqual(findContradictions(content), [])
     assert.equal(cents(content.requirement.total), clients)
     assert.equal(cents(content.resource), closing - (theft === 'statement' ? 1n : 0n))
     const moved = await db.row<{ count: bigint }>(

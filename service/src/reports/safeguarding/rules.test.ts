@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { DayLook } from '../../cases/reconciliation/index.ts'
-import { type AccountInput, isDay, judgeDay, opensCase, sumOfGroup } from './rules.ts'
+import { type AccountInput, isCalendarDay, computeDayFinding, opensCase, sumOfGroup } from './rules.ts'
 
 const none = { amount: 0n, count: 0n }
 const account = { connector: 'iso20022', account: 'DE02120300000000202051', currency: 'EUR' } as const
@@ -38,7 +38,7 @@ const judged = (
   look: DayLook,
   more: { readonly debits?: bigint; readonly changedRows?: number; readonly around?: AccountInput['around'] } = {},
 ) =>
-  judgeDay({
+  computeDayFinding({
     sums: posted(amounts),
     debits: { amount: more.debits ?? 0n, count: 1n },
     accounts: [facts(look, more.around)],
@@ -106,7 +106,7 @@ test('one cent without a reason, a gap between statements, or a changed row is u
 test('without a statement there is no resource', () => {
   const incomplete = { ...facts(lookOf({ bank: 10n })), hasStatement: false }
   const given = { sums: posted(ten), debits: none, changedRows: 0, internalConnector: 'internal' }
-  const { resource, status, parts } = judgeDay({ ...given, accounts: [incomplete] })
+  const { resource, status, parts } = computeDayFinding({ ...given, accounts: [incomplete] })
   assert.deepEqual([resource, status, parts], [null, 'incomplete', []])
 })
 
@@ -116,5 +116,7 @@ test('an excess opens no case; the other differences do', () => {
 })
 
 test('a day must be a calendar day', () => {
-  assert.deepEqual(['2026-02-28', '2026-02-29', '2026-2-8', '2026-02-30', 'today'].filter(isDay), ['2026-02-28'])
+  assert.deepEqual(['2026-02-28', '2026-02-29', '2026-2-8', '2026-02-30', 'today'].filter(isCalendarDay), [
+    '2026-02-28',
+  ])
 })

@@ -108,7 +108,7 @@ const sum = (amounts: readonly Minor[]): Minor => amounts.reduce((total, amount)
 export const sumOfGroup = (parts: readonly DifferencePart[], group: PartGroup): Minor =>
   sum(parts.filter((part) => part.group === group).map(({ amount }) => amount))
 
-export function judgeDay({ sums, debits, accounts, changedRows, internalConnector }: DayInput): DayFinding {
+export function computeDayFinding({ sums, debits, accounts, changedRows, internalConnector }: DayInput): DayFinding {
   const requirement = computeRequirement(sums, debits.amount)
   if (accounts.some(({ hasStatement }) => !hasStatement))
     return { requirement, resource: null, parts: [], status: 'incomplete' }
@@ -189,6 +189,6 @@ function partsElsewhere(
 
 const dayForm = /^\d{4}-\d\d-\d\d$/
 /** Reports whether a text is a day of the calendar, `YYYY-MM-DD`. */
-export const isDay = (text: string): boolean =>
-  dayForm.test(text) && !Number.isNaN(Date.parse(text)) && dayOfMoment(new Date(text)) === text
-export const dayOfMoment = (moment: Date): string => moment.toISOString().slice(0, 10)
+export const isCalendarDay = (text: string): boolean =>
+  dayForm.test(text) && !Number.isNaN(Date.parse(text)) && utcDay(new Date(text)) === text
+export const utcDay = (moment: Date): string => moment.toISOString().slice(0, 10)

@@ -9,7 +9,7 @@ import { addPartner, pay, type TestPartner } from '../../../../test/support/comp
 import { entryOf, markFiled, reportXml, statusXml } from '../../../../test/support/iso-incoming.ts'
 import { createSafeguarded, designated, type SafeguardedService } from '../../../../test/support/safeguarding.ts'
 import { submitDuePayouts } from '../../banks/settlement/index.ts'
-import { contentDigest, findFaults, safeguardingCsv, safeguardingPdf, readSignedCsv } from './index.ts'
+import { contentDigest, findContradictions, safeguardingCsv, safeguardingPdf, readSignedCsv } from './index.ts'
 
 let service: SafeguardedService
 let partner: TestPartner
@@ -47,7 +47,7 @@ async function computed(day = service.today, at?: Date) {
   const [only, ...others] = await service.safeguarding.compute(day, at)
   assert.ok(only)
   assert.equal(others.length, 0)
-  assert.deepEqual(findFaults(only.record.content), [])
+  assert.deepEqual(findContradictions(only.record.content), [])
   return only
 }
 const partsOf = ({ record }: Awaited<ReturnType<typeof computed>>) =>

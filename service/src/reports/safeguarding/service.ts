@@ -23,7 +23,7 @@ import {
   partsText,
   type SignedContent,
 } from './content.ts'
-import { type AccountInput, dayOfMoment, isDay, judgeDay, type LedgerSums, opensCase } from './rules.ts'
+import { type AccountInput, utcDay, isCalendarDay, computeDayFinding, type LedgerSums, opensCase } from './rules.ts'
 import * as store from './store.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { DayLook, DayReader } from '../../cases/reconciliation/index.ts'
@@ -73,7 +73,7 @@ export type Safeguarding = {
    * until).
    */
   readonly designate: (tx: Tx, designation: Designation) => Promise<store.DesignatedAccount>
-  readonly accounts: typeof store.accounts
+  readonly accounts: typeof store.listDesignatedAccounts
   /**
    * Computes a day in all currencies, and stores records that differ from the latest version. `at`: the end of the day, by
    * default midnight UTC, or now for today. Refuses: validation_failed (day, at, no account, an open transaction).
@@ -98,7 +98,7 @@ export function createSafeguarding(deps: SafeguardingDeps): Safeguarding {
   const list: Safeguarding['list'] = async (tx, range) => (await store.lastVersions(tx, range)).map(toRecord)
   return {
     designate: (tx, designation) => designate(deps, tx, designation),
-    accounts: store.accounts,
+    accounts: store.listDesignatedAccounts,
     compute: async (day, at) => {
       const asked = await readDayRequest(deps, day, at)
       const computed: ComputedRecord[] = []
@@ -118,10 +118,10 @@ export function createSafeguarding(deps: SafeguardingDeps): Safeguarding {
 
   /** Lists the days to compute, oldest first: days without a record, and days whose missing statement has arrived. */
   async function openDays({ clock, waitMs, dueOn, reconciliation }: SafeguardingDeps, read: Safeguarding['list']) {
-    const designated = await store.accounts(db)
+    const designated = await store.listDesignatedAccounts(db)
     const now = clock.now()
-    const today = dayOfMoment(now)
-    const first = dayOfMoment(after(now, -daysBackMax * dayMs))
+    const today = utcDay(now)
+    const first = utcDay(after(now, -daysBackMax * dayMs))
     const rowsMax = daysBackMax * designated.length
     const records = rowsMax === 0 ? [] : await read(db, { from: first, before: today, rowsMax: rowsMax * 2 })
     const open: { readonly day: string; readonly cutAt: Date; readonly accounts: typeof designated }[] = []
@@ -161,15 +161,15 @@ async function designate(
     const list = bankAccounts.map((each) => `${each.account} ${each.currency}`).join(', ')
     throw refuse(`${account} ${currency} is not an account of a configured bank. These are: ${list || 'none'}.`)
   }
-  if (!isDay(from)) throw refuse('from must be a day such as 2026-03-01.')
-  if (until !== null && (!isDay(until) || until <= from)) throw refuse('until must be a day after from.')
+  if (!isCalendarDay(from)) throw refuse('from must be a day such as 2026-03-01.')
+  if (until !== null && (!isCalendarDay(until) || until <= from)) throw refuse('until must be a day after from.')
   const row = { ...known, fromDay: from, untilDay: until, setBy: staff, setAt: clock.now() }
   await store.saveAccount(tx, row)
   return row
 }
 
 const endOfDay = (day: string): Date => after(new Date(`${day}T00:00:00Z`), dayMs)
-const dayAfter = (day: string): string => dayOfMoment(endOfDay(day))
+const dayAfter = (day: string): string => utcDay(endOfDay(day))
 
 const designatedOn = (accounts: readonly store.DesignatedAccount[], day: string): readonly store.DesignatedAccount[] =>
   accounts.filter(({ fromDay, untilDay }) => fromDay <= day && (untilDay === null || day < untilDay))
@@ -180,13 +180,13 @@ async function isReady({ db, clockDifferenceMsMax }: SafeguardingDeps, cutAt: Da
 }
 
 async function readDayRequest(deps: SafeguardingDeps, day: string, at: Date | undefined) {
-  if (!isDay(day)) throw refuse('The day must be a day in UTC such as 2026-03-01.')
+  if (!isCalendarDay(day)) throw refuse('The day must be a day in UTC such as 2026-03-01.')
   const now = deps.clock.now()
   const cutAt = at ?? (endOfDay(day) <= now ? endOfDay(day) : now)
-  if (day > dayOfMoment(now)) throw refuse(`The day ${day} has not begun.`)
+  if (day > utcDay(now)) throw refuse(`The day ${day} has not begun.`)
   if (cutAt > now || cutAt < new Date(`${day}T00:00:00Z`))
     throw refuse(`The end of the day must be between its start and now, ${now.toISOString()}.`)
-  const accounts = designatedOn(await store.accounts(deps.db), day)
+  const accounts = designatedOn(await store.listDesignatedAccounts(deps.db), day)
   if (accounts.length === 0)
     throw refuse(`No account is designated on ${day}: use "safeguarding accounts set" with --from ${day}.`)
   const isPast = cutAt < now
@@ -406,7 +406,7 @@ async function findCurrency(
     for (const [kind, rows] of Object.entries(listed)) entries.push(...rows.map((row) => entryText(kind, row)))
   }
   const { internalConnector } = deps
-  const finding = judgeDay({ sums, debits, accounts, changedRows: changed.length, internalConnector })
+  const finding = computeDayFinding({ sums, debits, accounts, changedRows: changed.length, internalConnector })
   const { requirement, resource, parts, status } = finding
   const text = (amount: Minor) => amountText(amount, currency)
   return {

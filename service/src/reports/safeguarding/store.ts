@@ -16,8 +16,8 @@ export type DesignatedAccount = {
 
 const accountColumns = sql`account, currency, connector, from_day, until_day, set_by, set_at`
 
-export function accounts(tx: Tx): Promise<readonly DesignatedAccount[]> {
-  return tx.rows<DesignatedAccount>(sql`/* safeguarding.accounts */
+export function listDesignatedAccounts(tx: Tx): Promise<readonly DesignatedAccount[]> {
+  return tx.rows<DesignatedAccount>(sql`/* safeguarding.listDesignatedAccounts */
     select ${accountColumns} from safeguarding.accounts order by currency, account`)
 }
 

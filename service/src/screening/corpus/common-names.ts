@@ -3,7 +3,7 @@
  * family names of github.com/sigpwned/popular-names-by-country-dataset (its given names are those of newborns). A person with two such names is
  * almost never the listed person.
  */
-import { soundOf } from '../names/spelling.ts'
+import { phoneticForm } from '../names/spelling.ts'
 import { nameWords } from '../names/words.ts'
 import { createRandom, pick, mixSeed } from './forms.ts'
 
@@ -208,7 +208,7 @@ const wordsByCountry = Object.values(names).map(
   ({ given, family }) => new Set([...namesIn(given), ...namesIn(family)].flatMap((name) => nameWords(name).telling)),
 )
 const commonWords = new Set(wordsByCountry.flatMap((words) => [...words]))
-const soundsByCountry = wordsByCountry.map((words) => new Set([...words].map(soundOf)))
+const soundsByCountry = wordsByCountry.map((words) => new Set([...words].map(phoneticForm)))
 
 /** Reports whether a word, in the form that comparisons use, is a common name in some country. */
 export const isCommonName = (word: string): boolean => commonWords.has(word)
@@ -222,9 +222,9 @@ const countriesOfSound = new Map(
 )
 /** Reports whether both are different names in some country: Mahmoud is not a spelling of Mohamed, nor Wang of Yang. */
 export const areDifferentNames = (one: string, other: string): boolean => {
-  const countries = countriesOfSound.get(soundOf(one))
-  const sound = countries && soundOf(other)
-  return sound !== undefined && sound !== soundOf(one) && countries?.some((sounds) => sounds.has(sound)) === true
+  const countries = countriesOfSound.get(phoneticForm(one))
+  const sound = countries && phoneticForm(other)
+  return sound !== undefined && sound !== phoneticForm(one) && countries?.some((sounds) => sounds.has(sound)) === true
 }
 
 export const countriesWithNames: readonly string[] = Object.keys(names)

@@ -9,7 +9,7 @@ import { commonNames, countriesWithNames } from './common-names.ts'
 import { type CorpusName, forms, namesWithForms, writeVariants } from './forms.ts'
 import {
   createReport,
-  falseHitsMax,
+  falseHitsPercentMax,
   measureCountries,
   type MeasuredCountry,
   type MeasuredForm,
@@ -67,7 +67,8 @@ for (const { title, entries: read, variantsMax, skip } of lists)
         const said = tooMany.map((one) => `${one.country} ${one[key]} of ${one.names}: ${one.examples.join('; ')}`)
         assert.deepEqual(said, [])
       }
-      test(`at most ${falseHitsMax} % are hits for a customer`, () => assertFew('withSecondDatum', () => falseHitsMax))
+      test(`at most ${falseHitsPercentMax} % are hits for a customer`, () =>
+        assertFew('withSecondDatum', () => falseHitsPercentMax))
       test('the rate of hits for a payee with an address is within its limit', () =>
         assertFew('withAddress', (country) => (byNameMax[country] ?? byNameElsewhere)[1]))
       test('the rate of hits by the name alone is within its limit', () =>

@@ -111,9 +111,9 @@ const isMeasured = ({ names }: MeasuredForm): boolean => names >= namesForAFormM
 /** Reports whether the search found fewer names of a form than its floor. */
 const isBelowFloor = (form: MeasuredForm): boolean => isMeasured(form) && 100 * form.found < form.floor * form.names
 /** Maximum percentage of the most common names of a country that may be hits. */
-export const falseHitsMax = 1
+export const falseHitsPercentMax = 1
 const isAboveFalseHits = ({ withSecondDatum, names }: MeasuredCountry): boolean =>
-  100 * withSecondDatum > falseHitsMax * names
+  100 * withSecondDatum > falseHitsPercentMax * names
 
 /** Replaces bars and line ends, which would end a cell. */
 const cell = (value: string | number | bigint): string => String(value).replaceAll('|', '/').replaceAll(/\s+/g, ' ')
@@ -139,7 +139,7 @@ export function reportText(report: Report): string {
     `Made by the software with the migration ${report.version}, with seed ${report.seed} and at most ${report.namesMax} names of each form. The same lists, software and seed give the same measurements.`,
     below.length === 0 && above.length === 0
       ? 'Every form reaches its floor, and no country has more false hits than allowed.'
-      : `${below.length} of ${forms.length} forms are below their floor, and ${above.length} of ${countries.length} countries have more than ${falseHitsMax} % false hits: see below.`,
+      : `${below.length} of ${forms.length} forms are below their floor, and ${above.length} of ${countries.length} countries have more than ${falseHitsPercentMax} % false hits: see below.`,
     '## Lists',
     listsTable(report),
     '## Settings',

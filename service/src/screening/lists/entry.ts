@@ -93,7 +93,7 @@ export const isDocumentType = (type: string): boolean =>
   !isWalletType(type) && !/gender|sanctions|risk|information|website|email|phone|transactions/i.test(type)
 
 /** Reads the country of a place of birth, which OFAC writes last: `Cairo, Egypt`. */
-export const ofacPlace = (place: string): string => place.split(',').at(-1) ?? ''
+export const readOfacBirthCountry = (place: string): string => place.split(',').at(-1) ?? ''
 
 /** Builds the field of addresses on chains. */
 export const walletField = (addresses: readonly string[]): Pick<ListEntry, 'wallets'> => {
@@ -216,7 +216,7 @@ export type Refuse = (message: string) => never
  * Reads one file. It receives each complete record in the order of the file, and keeps the data that it needs from records that
  * are not entries.
  */
-export type FileReader = {
+export type ListFileReader = {
   /**
    * Record readers by the path below the document: `INDIVIDUALS/INDIVIDUAL`; `Locations/*` is every element of a group.
    * Undefined: not an entry.
@@ -234,7 +234,7 @@ export type Format = {
   readonly source: ListSource
   /** The name of the root element. */
   readonly root: string
-  readonly begin: (attributes: ReadonlyMap<string, string>, refuse: Refuse) => FileReader
+  readonly begin: (attributes: ReadonlyMap<string, string>, refuse: Refuse) => ListFileReader
 }
 
 // Times and dates as the publishers write them.

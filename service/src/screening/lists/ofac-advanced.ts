@@ -12,7 +12,7 @@ import {
   type Element,
   type EntryKind,
   entryFacts,
-  type FileReader,
+  type ListFileReader,
   type Format,
   isDocumentType,
   isWalletType,
@@ -20,7 +20,7 @@ import {
   type ListedDocument,
   type ListEntry,
   listedNames,
-  ofacPlace,
+  readOfacBirthCountry,
   distinctTexts,
   readIsoTime,
   type Refuse,
@@ -61,7 +61,7 @@ export const ofacAdvanced: Format = { source: 'ofac', root: 'Sanctions', begin }
 
 const notRead = () => undefined
 
-function begin(attributes: ReadonlyMap<string, string>, refuse: Refuse): FileReader {
+function begin(attributes: ReadonlyMap<string, string>, refuse: Refuse): ListFileReader {
   const version = attributes.get('Version') ?? ''
   if (version !== versionKnown)
     refuse(`the version of the format is "${version}"; ${versionKnown} is the one that is known`)
@@ -197,7 +197,7 @@ function readFacts(
       .flatMap((location) => places.get(readAttribute(location, 'LocationID')) ?? [])
   const births = profiles
     .flatMap((profile) => featureVersions(profile, references, (each) => each === 'Place of Birth'))
-    .map((version) => ofacPlace(childText(version, 'VersionDetail')))
+    .map((version) => readOfacBirthCountry(childText(version, 'VersionDetail')))
   const addresses = placesOf('Location')
   return entryFacts({
     countries: [

@@ -3,7 +3,13 @@
  * values separated by semicolons. A file does not state the number of records, so a cut between two records is not detected here.
  */
 import { createHash } from 'node:crypto'
-import { decoded, type MessageLimits, limitsDefault, MessageProblem, type MessageSource } from '../../iso20022/index.ts'
+import {
+  decodeMessage,
+  type MessageLimits,
+  limitsDefault,
+  MessageProblem,
+  type MessageSource,
+} from '../../iso20022/index.ts'
 import {
   type EntryKind,
   entryFacts,
@@ -101,7 +107,8 @@ export async function readPepList(source: MessageSource, list: PepSource): Promi
       yield bytes
     }
   }
-  for await (const text of decoded(hashed(), limits, () => ({ path: '', line: reader.line() }))) reader.write(text)
+  for await (const text of decodeMessage(hashed(), limits, () => ({ path: '', line: reader.line() })))
+    reader.write(text)
   reader.end()
   if (publishedAt === undefined) return refuse('the list has no records')
   return { source: list, publishedAt, hash: hash.digest('hex'), entries: [...entries.values()] }

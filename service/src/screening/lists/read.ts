@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import {
   createScanner,
-  decoded,
+  decodeMessage,
   type MessageLimits,
   limitsDefault,
   MessageProblem,
@@ -19,14 +19,14 @@ import {
   craftField,
   type Element,
   entryFacts,
-  type FileReader,
+  type ListFileReader,
   type Format,
   isDocumentType,
   isWalletType,
   joinParts,
   type ListEntry,
   listedNames,
-  ofacPlace,
+  readOfacBirthCountry,
   distinctTexts,
   readAmericanDay,
   readIsoTime,
@@ -43,7 +43,7 @@ const limits: MessageLimits = { ...limitsDefault, bytesMax: 512 * 1024 * 1024 }
 
 type ReadState = {
   /** Undefined: before the root element. */
-  file: { readonly format: Format; readonly reader: FileReader; readonly groups: ReadonlySet<string> } | undefined
+  file: { readonly format: Format; readonly reader: ListFileReader; readonly groups: ReadonlySet<string> } | undefined
   /** The group of the current records, with a slash. Empty outside of groups. */
   group: string
   depth: number
@@ -83,7 +83,7 @@ export async function readSanctionsList(source: MessageSource): Promise<Sanction
       yield bytes
     }
   }
-  for await (const text of decoded(hashed(), limits, scanner.where)) scanner.write(text)
+  for await (const text of decodeMessage(hashed(), limits, scanner.where)) scanner.write(text)
   scanner.end()
   return finishList(reading, scanner.where().line, hash.digest('hex'))
 }
@@ -104,7 +104,7 @@ function begin(tag: XmlTag, where: ReadPosition): NonNullable<ReadState['file']>
 }
 
 /** Finds the reader of a record. Undefined: the element is unknown there. */
-function findReader({ file, group }: ReadState, name: string): FileReader['records'][string] | undefined {
+function findReader({ file, group }: ReadState, name: string): ListFileReader['records'][string] | undefined {
   const records = file?.reader.records ?? {}
   return [`${group}${name}`, `${group}*`].filter((path) => Object.hasOwn(records, path)).map((path) => records[path])[0]
 }
@@ -305,7 +305,7 @@ function readOfac(record: Element): ListEntry {
         ...listItems(record, 'nationalityList', 'nationality').map((each) => childText(each, 'country')),
         ...listItems(record, 'citizenshipList', 'citizenship').map((each) => childText(each, 'country')),
         ...listItems(record, 'placeOfBirthList', 'placeOfBirthItem').map((each) =>
-          ofacPlace(childText(each, 'placeOfBirth')),
+          readOfacBirthCountry(childText(each, 'placeOfBirth')),
         ),
         ...listItems(record, 'addressList', 'address').map((each) => childText(each, 'country')),
       ],

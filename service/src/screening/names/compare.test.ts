@@ -5,7 +5,7 @@ import { allFakers } from '@faker-js/faker'
 import { readPublished, withoutPublished } from '../../../../test/support/screening/published.ts'
 import { compareNames } from './compare.ts'
 import { createNameIndex } from './index-of-names.ts'
-import { editsBetween, likenessOf, soundOf } from './spelling.ts'
+import { editDistance, compareWords, phoneticForm } from './spelling.ts'
 import { nameForms, plainName, nameWords } from './words.ts'
 import { spellingCost } from './arabic.ts'
 import { latinReadings } from './east-asian.ts'
@@ -58,7 +58,11 @@ test('Latin spellings of one name are similar, and different names are not', () 
     ['shevchenko', 'schewtschenko'],
   ] as const) {
     const [word, listed] = [one, other].map((name) => nameWords(name).all[0] ?? '') as [string, string]
-    assert.notEqual(likenessOf(word, listed), undefined, `${word} ${soundOf(word)}, ${listed} ${soundOf(listed)}`)
+    assert.notEqual(
+      compareWords(word, listed),
+      undefined,
+      `${word} ${phoneticForm(word)}, ${listed} ${phoneticForm(listed)}`,
+    )
   }
   for (const [one, other] of [
     ['jan', 'jon'],
@@ -66,14 +70,14 @@ test('Latin spellings of one name are similar, and different names are not', () 
     ['peter', 'ivan'],
     ['schmidt', 'schulz'],
   ] as const)
-    assert.equal(likenessOf(one, other), undefined, `${one} ${other}`)
+    assert.equal(compareWords(one, other), undefined, `${one} ${other}`)
 })
 
 test('edits are counted up to a limit', () => {
-  assert.equal(editsBetween('tremurov', 'tremruov', 2), 1)
-  assert.equal(editsBetween('tremurov', 'termuro', 2), 2)
-  assert.equal(editsBetween('tremurov', 'kashvand', 2), Infinity)
-  assert.equal(editsBetween('', 'a', 1), 1)
+  assert.equal(editDistance('tremurov', 'tremruov', 2), 1)
+  assert.equal(editDistance('tremurov', 'termuro', 2), 2)
+  assert.equal(editDistance('tremurov', 'kashvand', 2), Infinity)
+  assert.equal(editDistance('', 'a', 1), 1)
 })
 
 test('the words of a comparison show how they matched', () => {
@@ -360,9 +364,9 @@ test('a Latin letter for an Arabic one costs nothing, a fraction of an edit, or 
 })
 
 test('two Arabic words are compared by their letters', () => {
-  assert.deepEqual(likenessOf('ٱراوي', 'راوي'), { how: 'equal', likeness: 1 })
-  assert.equal(likenessOf('فليح', 'فليج')?.how, 'misspelt')
-  assert.equal(likenessOf('حسن', 'حسين'), undefined)
+  assert.deepEqual(compareWords('ٱراوي', 'راوي'), { how: 'equal', likeness: 1 })
+  assert.equal(compareWords('فليح', 'فليج')?.how, 'misspelt')
+  assert.equal(compareWords('حسن', 'حسين'), undefined)
 })
 
 test('a name of many compounds has a limited number of forms', () => {

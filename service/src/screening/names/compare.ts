@@ -3,7 +3,7 @@
  * name. A pair counts by its weight times its likeness, and a rare word of the list weighs more than a common one.
  */
 import { findDecoration, type WordKind } from './decorations.ts'
-import { type PairKind, initialLikeness, type Likeness, likenessOf } from './spelling.ts'
+import { type PairKind, initialLikeness, type Likeness, compareWords } from './spelling.ts'
 
 export type WordMatch = {
   /** A word of the screened name. Null: `missing`. */
@@ -119,20 +119,20 @@ const percent = (share: number): number => Math.floor(share * 100 + 1e-9)
  * Reports whether an additional word makes a different name. Next to a listed name of one word, places and ambiguous
  * words do, too.
  */
-export function makesOtherName(word: string, listedWords: number): boolean {
+export function makesDifferentName(word: string, listedWords: number): boolean {
   const { kind, isSure } = findDecoration(word)
   return listedWords === 1 ? kind === 'name' || kind === 'place' || !isSure : kind === 'name' && word.length > 1
 }
 
 /** Reports whether an additional word makes a different name, or contradicts a missing word of its kind: another year, another place. */
 const isStranger = (word: string, listed: readonly WeightedWord[], missing: readonly WeightedWord[]): boolean =>
-  makesOtherName(word, listed.length) ||
+  makesDifferentName(word, listed.length) ||
   missing.some(
     (each) => findDecoration(each.word).kind !== 'name' && findDecoration(each.word).kind === findDecoration(word).kind,
   )
 
 /** Returns how much a pair identifies a person: less if it is short or misspelt, and 0 for an initial. */
-export function tellingWeight({ likeness }: Pick<Likeness, 'likeness'>, { word, weight }: WeightedWord): number {
+export function identifyingWeight({ likeness }: Pick<Likeness, 'likeness'>, { word, weight }: WeightedWord): number {
   if (likeness <= initialLikeness) return 0
   const isWhole = likeness >= wholeLikenessMin
   return weight * Math.min(1, word.length / wholeCharsMin) * (isWhole ? 1 : misspeltShare)
@@ -154,7 +154,7 @@ function isInOrder(pairs: readonly Pair[], listedWords: number): boolean {
 export function compareNames(
   words: readonly WeightedWord[],
   listed: readonly WeightedWord[],
-  like: LikenessOf = likenessOf,
+  like: LikenessOf = compareWords,
 ): Comparison {
   const pairs = pairWords(words, listed, like)
   const weightAt = ({ listedAt }: Pair) => listed[listedAt]?.weight ?? 0
@@ -171,7 +171,7 @@ export function compareNames(
     missing: sum(missing.map(({ weight }) => weight)),
     additional: sum(strangers.map(({ weight }) => weight)),
     strangers: strangers.length,
-    telling: sum(pairs.map((pair) => tellingWeight(pair, listed[pair.listedAt] ?? { word: '', weight: 0 }))),
+    telling: sum(pairs.map((pair) => identifyingWeight(pair, listed[pair.listedAt] ?? { word: '', weight: 0 }))),
   })
   return {
     score: percent(score),

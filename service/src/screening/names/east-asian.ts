@@ -6,7 +6,7 @@ import anyAscii from 'any-ascii'
 
 /** Each character of these scripts is a word, or a syllable that is written as a word. */
 const syllabic = /[\p{Script=Han}\p{Script=Hangul}]/gu
-export const hasSyllables = (text: string): boolean => text.search(syllabic) >= 0
+export const hasSyllabicScript = (text: string): boolean => text.search(syllabic) >= 0
 const han = /\p{Script=Han}/u
 const hangul = /\p{Script=Hangul}/u
 

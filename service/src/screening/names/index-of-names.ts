@@ -8,21 +8,21 @@ import {
   compareNames,
   type Comparison,
   incompleteScoreMax,
-  makesOtherName,
+  makesDifferentName,
   computeScore,
-  tellingWeight,
+  identifyingWeight,
   type WeightedWord,
 } from './compare.ts'
 import { isArabic } from './arabic.ts'
-import { hasSyllables } from './east-asian.ts'
+import { hasSyllabicScript } from './east-asian.ts'
 import {
   initialLikeness,
   wordKeys,
   type Likeness,
-  likenessOf,
+  compareWords,
   listedWordKeys,
   oneEditLikeness,
-  soundOf,
+  phoneticForm,
   spellingKey,
 } from './spelling.ts'
 import { nameForms, isCompany, type TextForm, textFormsOf, textWords, nameWords } from './words.ts'
@@ -146,7 +146,7 @@ function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] 
     for (const { words: all } of written)
       for (const word of all) if (!found.has(word)) found.set(word, findSimilarWords(tables, word))
     const like = (word: string, listed: string) =>
-      word.length === 1 ? likenessOf(word, listed) : found.get(word)?.get(wordIds.get(listed) ?? -1)
+      word.length === 1 ? compareWords(word, listed) : found.get(word)?.get(wordIds.get(listed) ?? -1)
     const likeAlone = (word: string, listed: string) => {
       const likeness = like(word, listed)
       return likeness && likenessAlone(word, likeness)
@@ -157,7 +157,7 @@ function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] 
       weighted: all.map((word) => ({ word, weight: weightOfWord(word, found.get(word)) })),
       likely: all.map((word) => found.get(word) ?? new Map()),
     }))
-    const isSyllabic = hasSyllables(name)
+    const isSyllabic = hasSyllabicScript(name)
     const mayBePerson = !isCompany(name)
     const endsInTitle = titleAtEnd.test(name)
     const matches = new Map<Entry, Match<Entry>>()
@@ -201,11 +201,11 @@ function scoreBound<Entry>(
       pairs += 1
       paired += weight
       alike += weight * best
-      telling += tellingWeight({ likeness: best }, { word: words[id] ?? '', weight })
+      telling += identifyingWeight({ likeness: best }, { word: words[id] ?? '', weight })
     }
   }
   for (const [at, { word, weight }] of weighted.entries()) {
-    if (!makesOtherName(word, ids.length) || ids.some((id) => likely[at]?.has(id))) continue
+    if (!makesDifferentName(word, ids.length) || ids.some((id) => likely[at]?.has(id))) continue
     additional += weight
     strangers += 1
   }
@@ -258,7 +258,7 @@ function findSimilarWords<Entry>({ byKey, words }: Tables<Entry>, word: string):
       if (looked.has(id)) continue
       looked.add(id)
       const listed = words[id] ?? ''
-      const likeness = likenessOf(word, listed)
+      const likeness = compareWords(word, listed)
       if (likeness === undefined) continue
       const isSpelling = likeness.likeness >= spellingLikenessMin || likeness.how === 'initial'
       if (isSpelling || !areDifferentNames(word, listed)) found.set(id, likeness)
@@ -354,7 +354,7 @@ function createTextSearch<Entry>({
   const listedOf = ({ words: ids }: Form) => ids.map((id) => ({ word: words[id] ?? '', weight: weights[id] ?? 1 }))
   for (const [formAt, form] of forms.entries()) {
     const listed = listedOf(form)
-    const telling = listed.reduce((sum, each) => sum + tellingWeight({ likeness: 1 }, each), 0)
+    const telling = listed.reduce((sum, each) => sum + identifyingWeight({ likeness: 1 }, each), 0)
     if (listed.length < 2 || telling < textWeightMin || listed.some(({ word }) => word.length === 1)) continue
     const rarest = Math.max(...listed.map(({ weight }) => weight))
     const id = form.words[listed.findIndex(({ weight }) => weight === rarest)] ?? 0
@@ -363,9 +363,9 @@ function createTextSearch<Entry>({
   /** Finds listed words that are equal or sound equal. */
   const sameWords = (word: string): readonly number[] => {
     const id = wordIds.get(word)
-    const sound = isArabic(word) ? word : soundOf(word)
+    const sound = isArabic(word) ? word : phoneticForm(word)
     const alike = (byKey.get(sound) ?? []).filter(
-      (other) => other !== id && (likenessOf(word, words[other] ?? '')?.likeness ?? 0) * percents >= textScoreMin,
+      (other) => other !== id && (compareWords(word, words[other] ?? '')?.likeness ?? 0) * percents >= textScoreMin,
     )
     return id === undefined ? alike : [id, ...alike]
   }

@@ -23,7 +23,7 @@ const romanisation: readonly (readonly [pattern: RegExp, sound: string])[] = [
   [/(.)\1+/g, '$1'],
 ]
 
-export function soundOf(word: string): string {
+export function phoneticForm(word: string): string {
   if (/\d/.test(word)) return word
   return romanisation.reduce((sound, [pattern, replacement]) => sound.replace(pattern, replacement), word)
 }
@@ -35,7 +35,7 @@ const consonantsOf = (sound: string): string => sound.slice(0, 1) + sound.slice(
  * Counts the edits that turn one word into the other: a letter inserted, deleted or replaced, or two neighbours swapped.
  * Infinity beyond `editsMax`.
  */
-export function editsBetween(one: string, other: string, editsMax: number): number {
+export function editDistance(one: string, other: string, editsMax: number): number {
   const [columns, rows] = [one.length, other.length]
   if (Math.abs(columns - rows) > editsMax) return Infinity
   let beforeLast: number[] = []
@@ -95,7 +95,7 @@ function arabicLikeness(one: string, other: string): Likeness | undefined {
 function plainLikeness(one: string, other: string): Likeness | undefined {
   if (one === other) return { how: 'equal', likeness: 1 }
   const shorter = Math.min(one.length, other.length)
-  const edits = editsBetween(one, other, editsMaxFor(shorter))
+  const edits = editDistance(one, other, editsMaxFor(shorter))
   return edits === Infinity ? undefined : { how: 'misspelt', likeness: 1 - (edits * editCost) / Math.sqrt(shorter) }
 }
 
@@ -103,21 +103,21 @@ function plainLikeness(one: string, other: string): Likeness | undefined {
 export const oneEditLikeness = (length: number): number => 1 - (editCost * (1 + soundCost)) / Math.sqrt(length - 1)
 
 /** Compares two words. `likeness` is 1 for equal words. Undefined: they are different words. */
-export function likenessOf(one: string, other: string): Likeness | undefined {
+export function compareWords(one: string, other: string): Likeness | undefined {
   if (one === other) return { how: 'equal', likeness: 1 }
   if (isArabic(one) || isArabic(other)) return arabicLikeness(one, other)
   if (one.length === 1 || other.length === 1)
     return one[0] === other[0] ? { how: 'initial', likeness: initialLikeness } : undefined
-  const [sound, otherSound] = [soundOf(one), soundOf(other)]
+  const [sound, otherSound] = [phoneticForm(one), phoneticForm(other)]
   if (sound === otherSound && sound.length > 1) return { how: 'transliterated', likeness: 1 - soundCost }
   const shorter = Math.min(one.length, other.length)
   if (one[0] !== other[0] && !beginsAlike(sound, otherSound)) {
-    const isOneEdit = shorter >= firstLetterCharsMin && editsBetween(one, other, 1) === 1
+    const isOneEdit = shorter >= firstLetterCharsMin && editDistance(one, other, 1) === 1
     return isOneEdit ? { how: 'misspelt', likeness: 1 - editCost / Math.sqrt(shorter) } : undefined
   }
   const edits = Math.min(
-    editsBetween(one, other, editsMaxFor(shorter)),
-    editsBetween(sound, otherSound, editsMaxFor(Math.min(sound.length, otherSound.length))) + soundCost,
+    editDistance(one, other, editsMaxFor(shorter)),
+    editDistance(sound, otherSound, editsMaxFor(Math.min(sound.length, otherSound.length))) + soundCost,
   )
   if (edits !== Infinity) return { how: 'misspelt', likeness: 1 - (edits * editCost) / Math.sqrt(shorter) }
   const consonants = consonantsOf(sound)
@@ -128,7 +128,7 @@ export function likenessOf(one: string, other: string): Likeness | undefined {
 /** Returns a key that is equal for all spellings of a name, whose frequencies count together. */
 export function spellingKey(word: string): string {
   if (isArabic(word)) return word
-  const sound = soundOf(word)
+  const sound = phoneticForm(word)
   const consonants = consonantsOf(sound)
   return consonants.length > 2 ? `-${consonants}` : sound
 }
@@ -143,7 +143,7 @@ export function wordKeys(word: string): readonly string[] {
     const edited = letters.length > 3 ? withoutOne(letters) : []
     return [letters, ...edited, ...arabicSkeletons(word).map((skeleton) => `~${skeleton}`)]
   }
-  const sound = soundOf(word)
+  const sound = phoneticForm(word)
   const consonants = consonantsOf(sound)
   const keys = new Set([word, sound, `-${consonants}`])
   for (const each of [word, sound]) if (each.length > 3) for (const shorter of withoutOne(each)) keys.add(shorter)

@@ -6,7 +6,7 @@ import anyAscii from 'any-ascii'
 import { arabicForms, isArabic, plainArabic } from './arabic.ts'
 import { findDecoration, splitParties, withoutPhrases } from './decorations.ts'
 import { latinReadings } from './east-asian.ts'
-import { editsBetween } from './spelling.ts'
+import { editDistance } from './spelling.ts'
 
 /** Particles, titles and legal forms. Comparisons ignore them unless a name has no other words. */
 const commonWords = new Set(
@@ -67,7 +67,7 @@ export const textWords = (text: string): readonly string[] =>
 /** Legal forms so long that a word with one edit is not a name. */
 const longForms = ['company', 'limited', 'corporation', 'incorporated', 'holdings', 'group'] as const
 const isMisspeltForm = (word: string): boolean =>
-  word.length > 4 && longForms.some((form) => form[0] === word[0] && editsBetween(word, form, 1) <= 1)
+  word.length > 4 && longForms.some((form) => form[0] === word[0] && editDistance(word, form, 1) <= 1)
 
 function tellingWords(all: readonly string[]): readonly string[] {
   const named = all.length > 2 ? withoutPhrases(all) : all

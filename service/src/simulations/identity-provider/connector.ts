@@ -1,5 +1,5 @@
 /** The connector of the simulated identity provider, which it calls over HTTP. */
-import { identity, readForeign, type TSchema, type Static, Type } from '@partner-payments/wire'
+import { identity, parseUntrustedJson, type TSchema, type Static, Type } from '@partner-payments/wire'
 import {
   hasStandardSignature,
   type IdentityEvidence,
@@ -81,7 +81,7 @@ async function call(
 const invalidAnswer = (form: string) => new Error(`the answer of the identity provider does not have a valid ${form}`)
 
 function readAnswer<S extends TSchema>(text: string, schema: S): Static<S> {
-  const answer = readForeign(text, schema, answerBytesMax)
+  const answer = parseUntrustedJson(text, schema, answerBytesMax)
   if (answer === undefined) throw invalidAnswer('format')
   return answer
 }
@@ -136,6 +136,6 @@ const readEvidence = ({ documents, ...found }: Static<typeof evidence>): Identit
 
 /** Reads the hint in a signed webhook; undefined if the body has another format. */
 function readHint(body: Uint8Array): IdentityHint | undefined {
-  const hint = readForeign(Buffer.from(body).toString('utf8'), Hint, answerBytesMax)
+  const hint = parseUntrustedJson(Buffer.from(body).toString('utf8'), Hint, answerBytesMax)
   return hint && { reference: hint.reference, version: BigInt(hint.version) }
 }

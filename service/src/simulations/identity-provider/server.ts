@@ -2,7 +2,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { timingSafeEqual } from 'node:crypto'
-import { deliverySignature, identity, ownJson, readForeign, Type } from '@partner-payments/wire'
+import { deliverySignature, identity, ownJson, parseUntrustedJson, Type } from '@partner-payments/wire'
 import { after, type Clock, dayMs, type Log, newId, randomToken, secondMs } from '../../kernel/index.ts'
 import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 
@@ -123,7 +123,7 @@ const Request = Type.Object({
 
 /** Reads a request; undefined if it is invalid. */
 function readRequest(body: string): Parameters<Sessions['start']>[0] | undefined {
-  const asked = readForeign(body, Request, bodyBytesMax)
+  const asked = parseUntrustedJson(body, Request, bodyBytesMax)
   return asked && URL.canParse(asked.webhookUrl) ? asked : undefined
 }
 

@@ -8,11 +8,11 @@ import { createRequire } from 'node:module'
 import type { ProblemCode } from '@partner-payments/wire'
 import type * as undici from 'undici'
 import { isInSharedAdmission, Refusal } from '../../kernel/api/index.ts'
-import { assert, type Breaker, createBreaker, inTime, secondMs } from '../../kernel/index.ts'
+import { assert, type Breaker, createBreaker, withTimeLimit, secondMs } from '../../kernel/index.ts'
 import type { SendRequest } from '../management/test-delivery.ts'
 import type { AttemptResult } from '../queue/schedule.ts'
 import { createExchange, type ExchangeOptions, exchangeTimeoutMsDefault, type LocalExchange } from './exchange.ts'
-import { createGuard, readOnAfterInterim } from './guard.ts'
+import { createGuard, filterInterimResponses } from './guard.ts'
 import { createTxtResolver, type Resolve, systemResolve } from './resolver.ts'
 
 type CallBudget = {
@@ -100,7 +100,7 @@ export function createChosenHosts(options: ChosenHostsOptions): ChosenHosts {
       `a ${kind} call inside shared admission: declare callsChosenHost on its route or operation`,
     )
     const end = take(kind, partnerId, host)
-    return inTime(hostCallKinds[kind].timeoutMs, async () => {
+    return withTimeLimit(hostCallKinds[kind].timeoutMs, async () => {
       let hasFailed = true
       try {
         const answer = await inCall.run(true, work)
@@ -188,7 +188,7 @@ function createFetch(options: ChosenHostsOptions & { readonly resolve: Resolve }
     const dial = buildConnector({ allowH2: false, timeout: connectTimeoutMs })
     return (target, callback) =>
       dial(target, (error, socket) =>
-        error === null ? callback(null, readOnAfterInterim(socket)) : callback(error, null),
+        error === null ? callback(null, filterInterimResponses(socket)) : callback(error, null),
       )
   }
   return async (url, { method, headers: sent, body = null, signal }) => {

@@ -79,7 +79,7 @@ export function createGuard({ allowLoopback, resolve, connectTimeoutMs, proxy }:
         if (error !== null) return reject(error)
         const peer = direct ? socket.remoteAddress : address
         if (peer !== undefined && isAllowedAddress(peer, { allowLoopback }))
-          return resolveSocket(readOnAfterInterim(socket))
+          return resolveSocket(filterInterimResponses(socket))
         socket.destroy()
         reject(new AddressRefused(notPublic))
       })
@@ -156,7 +156,7 @@ export function createInterimFilter() {
 }
 
 /** Puts the filter between the socket and undici, which reads by `read`. A connection has one request at a time. */
-export function readOnAfterInterim(socket: Socket): Socket {
+export function filterInterimResponses(socket: Socket): Socket {
   const filter = createInterimFilter()
   const read = socket.read.bind(socket)
   const write = socket.write.bind(socket) as (...given: readonly unknown[]) => boolean

@@ -1,6 +1,6 @@
 /** The program of an exchange thread: sends each request of a batch and returns the results in batches. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { readSigningKey } from '@partner-payments/wire'
+import { parseSigningKey } from '@partner-payments/wire'
 import { type Clock, present } from '../../kernel/index.ts'
 import { addResult, emptyResponseBatch, type RequestBatch } from './batches.ts'
 import { createExchange, type DeliveryRequest, type DeliveryTarget } from './exchange.ts'
@@ -29,7 +29,7 @@ const send = (requestId: number, request: DeliveryRequest) =>
 port.on('message', (batch: RequestBatch) => {
   engineTime = { nowMs: batch.nowMs, receivedAtMs: performance.now() }
   if (batch.dropTargets) targets.clear()
-  for (const { number, url, keys } of batch.targets) targets.set(number, { url, keys: keys.map(readSigningKey) })
+  for (const { number, url, keys } of batch.targets) targets.set(number, { url, keys: keys.map(parseSigningKey) })
   batch.requestIds.forEach((requestId, index) => {
     const target = present(
       targets.get(batch.targetNumbers[index] as number),

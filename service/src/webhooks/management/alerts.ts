@@ -2,7 +2,7 @@
 import type { users as wire } from '@partner-payments/wire'
 import type { FactQueue } from '../../inbox/index.ts'
 import { newId, escapeHtml } from '../../kernel/index.ts'
-import { htmlPage, type MailContent, type MailQueue, type MailToRender, oneLine, utc } from '../../mail/index.ts'
+import { htmlPage, type MailContent, type MailQueue, type MailToRender, oneLine, formatUtc } from '../../mail/index.ts'
 import type { Tx } from '../../postgres/index.ts'
 
 export type EndpointAlert = {
@@ -119,8 +119,8 @@ export function renderEndpointAlert(mail: MailToRender): MailContent {
   const facts = [
     `Endpoint: ${shownUrl(url)}`,
     `Subscription: ${subscriptionId}`,
-    ...(failingSince === null ? [] : [`No delivery has succeeded since: ${utc(new Date(failingSince))}`]),
-    ...(disabled ? [`Disabled at: ${utc(mail.createdAt)}`] : []),
+    ...(failingSince === null ? [] : [`No delivery has succeeded since: ${formatUtc(new Date(failingSince))}`]),
+    ...(disabled ? [`Disabled at: ${formatUtc(mail.createdAt)}`] : []),
     ...(lastError === null ? [] : [`Last error: ${shown(lastError)}`]),
   ]
   const paragraphs = [

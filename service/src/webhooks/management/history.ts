@@ -1,7 +1,7 @@
 /** Reads for partners: deliveries and statistics of a subscription, and the feed of all events. Includes redelivery. */
 import { eventNames, isEventName, ownJsonExactly, type Static, webhooks as wire } from '@partner-payments/wire'
-import { type Cursors, notFound, type Page, readTime, Refusal, refuseField } from '../../kernel/api/index.ts'
-import { after, type Clock, dayMs, derivedTimeId, firstIdOf, idTime } from '../../kernel/index.ts'
+import { type Cursors, notFound, type Page, parseTime, Refusal, refuseField } from '../../kernel/api/index.ts'
+import { after, type Clock, dayMs, deriveTimeId, firstIdOf, idTime } from '../../kernel/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { type DeliveryStatus, storedStatuses, visibleStatus, type SubscriptionStatus } from './rules.ts'
 import * as endpointQueues from '../queue/store-endpoint-queues.ts'
@@ -9,7 +9,7 @@ import * as store from './store-history.ts'
 import * as requeue from '../queue/store-queue.ts'
 import { subscriptionById, type SubscriptionKey } from './store-subscriptions.ts'
 import { loadSubscription } from './subscriptions.ts'
-import { verdictOf } from '../queue/schedule.ts'
+import { classifyAttempt } from '../queue/schedule.ts'
 import type { EventOutbox, StoredEvent } from '../../events/index.ts'
 
 type Delivery = {
@@ -86,8 +86,8 @@ function toHistoryFilter(
     statuses: status === undefined ? wire.deliveryStatuses : storedStatuses(status, subscription),
     type: eventType,
     reference,
-    from: from === undefined ? null : firstIdOf(readTime(from)),
-    before: earliest(afterId, to === undefined ? null : firstIdOf(readTime(to))),
+    from: from === undefined ? null : firstIdOf(parseTime(from)),
+    before: earliest(afterId, to === undefined ? null : firstIdOf(parseTime(to))),
   }
 }
 
@@ -100,7 +100,7 @@ function createDeliveryReader({ db, clock }: HistoryDeps) {
   const readAttempts = async (tx: Tx, key: SubscriptionKey, eventIds: readonly string[]) =>
     eventIds.length === 0
       ? new Map<string, store.AttemptRow[]>()
-      : Map.groupBy(await store.attemptsOf(tx, key, eventIds, attemptsShownMax), (attempt) => attempt.eventId)
+      : Map.groupBy(await store.listDeliveryAttempts(tx, key, eventIds, attemptsShownMax), (attempt) => attempt.eventId)
 
   const load = async (tx: Tx, key: SubscriptionKey, wireEventId: string): Promise<store.DeliveryRow> => {
     const range = eventIdRange(wireEventId, clock.now())
@@ -161,7 +161,7 @@ const createRedelivery =
       if (!(await endpointQueues.wakeEndpointQueue(tx, partnerId, id, now))) throw notFound('webhook subscription')
       // Under this lock a delivery can only move from the queue to the delivered rows. Search in the same order.
       if (await requeue.expedite(tx, key, eventId, now)) return
-      const moved = await requeue.takeDelivered(tx, key, eventId)
+      const moved = await requeue.removeDelivered(tx, key, eventId)
       if (moved === undefined) throw notFound('delivery')
       await requeue.insertDue(tx, key, [{ ...moved, eventId }], now)
     })
@@ -190,7 +190,7 @@ function percentile(sorted: readonly number[], fraction: number): number | null 
 }
 
 const isSuccess = ({ status, error }: store.AttemptOutcome): boolean =>
-  status !== null && verdictOf(error === null ? { status } : { status, error }) === 'delivered'
+  status !== null && classifyAttempt(error === null ? { status } : { status, error }) === 'delivered'
 
 function last24Hours(outcomes: readonly store.AttemptOutcome[], now: Date): Statistics['last24Hours'] {
   const since = now.getTime() - dayMs
@@ -229,7 +229,7 @@ function createSubscriptionStatistics({ db, clock }: { readonly db: Database; re
       const [endpointQueue, counts, outcomes] = await Promise.all([
         store.endpointQueueState(db, partnerId, id),
         store.countDeliveries(db, key, wire.statisticsCountMax),
-        store.newestAttempts(db, key, wire.statisticsAttemptsMax),
+        store.newestAttemptOutcomes(db, key, wire.statisticsAttemptsMax),
       ])
       if (endpointQueue === undefined || counts === undefined) throw notFound('webhook subscription')
       return {
@@ -296,7 +296,7 @@ const eventData = ({ data }: StoredEvent) => ownJsonExactly<Record<string, unkno
 const readDeliveryIds = async (tx: Tx, partnerId: string, subscriptionId: string, ids: readonly string[]) => {
   const rows = await store.publicEventIds(tx, { partnerId, subscriptionId }, ids)
   const known = new Map(rows.map((row) => [row.eventId, row.wireEventId]))
-  return (id: string) => known.get(id) ?? derivedTimeId(id, subscriptionId)
+  return (id: string) => known.get(id) ?? deriveTimeId(id, subscriptionId)
 }
 
 export function createFeed({ db, cursors, eventOutbox }: FeedDeps) {
@@ -305,7 +305,7 @@ export function createFeed({ db, cursors, eventOutbox }: FeedDeps) {
     const { after, order } = query
     // Reads the last sequence first: in an empty feed, every later event has a higher number.
     const last = await store.lastSequence(db, partnerId)
-    const first = (await store.oldestInFeed(db, partnerId)) ?? last + 1n
+    const first = (await store.oldestSequence(db, partnerId)) ?? last + 1n
     if (after === undefined) return order === 'newest' ? last + 1n : first - 1n
     const position = BigInt(cursors.open(list, after, '/query/after'))
     // Newest first, the list simply ends at the oldest event.
@@ -376,4 +376,4 @@ async function readEvent(
   }
 }
 
-export type FeedVerbs = ReturnType<typeof createFeed>
+export type EventFeed = ReturnType<typeof createFeed>

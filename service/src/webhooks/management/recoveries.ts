@@ -1,17 +1,7 @@
 /** The operations of a partner on recoveries. A recovery redelivers every undelivered event in a time range. */
 import { type Static, type SubscribedEvents, webhooks as wire } from '@partner-payments/wire'
-import { type Cursors, notFound, type Page, readTime, Refusal, refuseField } from '../../kernel/api/index.ts'
-import {
-  after,
-  assert,
-  type Clock,
-  dayMs,
-  derivedTimeId,
-  firstIdOf,
-  hourMs,
-  idTime,
-  newId,
-} from '../../kernel/index.ts'
+import { type Cursors, notFound, type Page, parseTime, Refusal, refuseField } from '../../kernel/api/index.ts'
+import { after, assert, type Clock, dayMs, deriveTimeId, firstIdOf, hourMs, idTime, newId } from '../../kernel/index.ts'
 import { columnValues, type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import * as store from './store-history.ts'
 import { lockPartnerRow, lockSubscription, type SubscriptionKey } from './store-subscriptions.ts'
@@ -19,7 +9,7 @@ import { loadSubscription } from './subscriptions.ts'
 import type { EventOutbox, PartnerEvent } from '../../events/index.ts'
 import * as endpointQueues from '../queue/store-endpoint-queues.ts'
 import * as leftovers from '../queue/store-queue.ts'
-import { wants } from './rules.ts'
+import { isSubscribedTo } from './rules.ts'
 
 export type Recovery = store.RecoveryRow
 type RecoveriesDeps = RecoveryStepDeps & { readonly cursors: Cursors }
@@ -29,7 +19,7 @@ const recoveriesKeptMax = 100
 
 /** Refuses (400): an empty range, an `until` in the future, and a `since` before the retention period. */
 function readRange({ since, until }: Static<typeof wire.RecoveryStart>, now: Date) {
-  const range = { since: readTime(since), until: until === undefined ? now : readTime(until) }
+  const range = { since: parseTime(since), until: until === undefined ? now : parseTime(until) }
   const refuse = (pointer: string, message: string) => refuseField({ pointer, code: 'out_of_range', message })
   if (range.until > now) throw refuse('/until', 'must not be in the future')
   if (range.since < after(now, -wire.eventRetentionDays * dayMs))
@@ -132,7 +122,7 @@ async function nextEvents(tx: Tx, partnerId: string, recovery: store.RecoveryRow
   const from = firstIdOf(recovery.since)
   const before = firstIdOf(recovery.until)
   const isNew = recovery.afterSequence === 0n
-  const first = isNew ? await store.firstInFeed(tx, partnerId, from) : recovery.afterSequence + 1n
+  const first = isNew ? await store.firstSequenceSince(tx, partnerId, from) : recovery.afterSequence + 1n
   if (first === undefined) return []
   const rows = await store.feedAfter(tx, partnerId, first - 1n, eventsPerStepMax)
   return rows.map((row) => ({ ...row, inRange: row.eventId >= from && row.eventId < before }))
@@ -147,7 +137,7 @@ function toDelivery(
   return {
     eventId: event.id,
     sequence,
-    wireEventId: derivedTimeId(event.id, subscriptionId),
+    wireEventId: deriveTimeId(event.id, subscriptionId),
     type: event.type,
     reference: event.reference,
     attemptCount: 0,
@@ -168,10 +158,10 @@ async function recoverDeliveries(
   const sequences = new Map(rows.map((row) => [row.eventId, row.sequence]))
   const eventKeys = rows.map(({ eventId }) => ({ partnerId, eventId }))
   const events = await eventOutbox.byIds(tx, eventKeys)
-  const wanted = events.filter((event) => wants(subscribed, event.type))
+  const wanted = events.filter((event) => isSubscribedTo(subscribed, event.type))
   if (wanted.length === 0) return 0
   const eventIds = wanted.map((event) => event.id)
-  const delivered = new Set(await store.deliveredOf(tx, key, eventIds))
+  const delivered = new Set(await store.deliveredEventIds(tx, key, eventIds))
   const missing = wanted
     .filter((event) => !delivered.has(event.id))
     .map((event) => toDelivery(event, sequences.get(event.id) ?? 0n, subscriptionId, now))

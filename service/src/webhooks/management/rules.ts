@@ -63,7 +63,7 @@ export function requireEvents({ events, extensionEvents }: SubscribedEvents): vo
 }
 
 /** Reports whether a subscription delivers an event type, by the rule of `subscribedIn`. */
-export function wants(subscribed: SubscribedEvents, type: string): boolean {
+export function isSubscribedTo(subscribed: SubscribedEvents, type: string): boolean {
   const field = subscriptionField(type)
   if (field === undefined) return false
   const names = subscribed[field]

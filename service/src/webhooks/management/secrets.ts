@@ -1,6 +1,6 @@
 /** The signing secrets of subscriptions: one newest secret and, after a rotation, the previous ones until they expire. */
 import {
-  readSigningKey,
+  parseSigningKey,
   type SigningKey,
   signingKeyText,
   verifyingKeyText,
@@ -51,8 +51,8 @@ export function createSecrets({ sealer }: { readonly sealer: Sealer }) {
       rotation: Rotation,
     ): Promise<SigningKey | undefined> => {
       const { kind, endsAt, now } = rotation
-      await store.endSecrets(tx, subscription, endsAt)
-      const live = await store.liveSecrets(tx, [subscription], now)
+      await store.setSecretExpiry(tx, subscription, endsAt)
+      const live = await store.activeSecrets(tx, [subscription], now)
       return live.length < wire.activeSecretsMax ? add(tx, subscription, kind, now) : undefined
     },
 
@@ -107,7 +107,7 @@ function createKeyCache(sealer: Sealer) {
   return (row: store.SecretRow): SigningKey => {
     const known = opened.get(row.id)
     if (known !== undefined) return known
-    const key = readSigningKey(sealer.open(row.secretSealed, sealContext(row)))
+    const key = parseSigningKey(sealer.open(row.secretSealed, sealContext(row)))
     const oldest = opened.size >= openKeysMax ? opened.keys().next().value : undefined
     if (oldest !== undefined) opened.delete(oldest)
     opened.set(row.id, key)
@@ -125,7 +125,7 @@ function createSigningKeys(sealer: Sealer) {
     now: Date,
   ): Promise<ReadonlyMap<string, Signing>> => {
     if (subscriptions.length === 0) return new Map()
-    const bySubscription = Map.groupBy(await store.liveSecrets(tx, subscriptions, now), (row) => row.subscriptionId)
+    const bySubscription = Map.groupBy(await store.activeSecrets(tx, subscriptions, now), (row) => row.subscriptionId)
     return new Map(
       [...bySubscription].map(([id, rows]) => [id, { keys: rows.map(open), until: rows.at(-1)?.expiresAt ?? null }]),
     )
@@ -140,7 +140,7 @@ function createSigningKeys(sealer: Sealer) {
     const found = new Map<string, string>()
     const unreadable = new Set<string>()
     if (subscriptions.length === 0) return { found, unreadable }
-    const bySubscription = Map.groupBy(await store.liveSecrets(tx, subscriptions, now), (row) => row.subscriptionId)
+    const bySubscription = Map.groupBy(await store.activeSecrets(tx, subscriptions, now), (row) => row.subscriptionId)
     for (const [id, [newest]] of bySubscription) {
       try {
         const key = newest && open(newest)

@@ -110,7 +110,7 @@ export type AttemptRow = {
 const hasAttempt = sql`started_at is not null`
 
 /** Reads the newest attempts of each delivery, oldest first. The range of ids limits the statement to the weeks of the events. */
-export async function attemptsOf(
+export async function listDeliveryAttempts(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
   eventIds: readonly string[],
@@ -119,7 +119,7 @@ export async function attemptsOf(
   const sorted = eventIds.toSorted()
   const [first, last] = [sorted[0], sorted.at(-1)]
   if (first === undefined || last === undefined) return []
-  const rows = await tx.rows<AttemptRow>(sql`/* delivery.attemptsOf */
+  const rows = await tx.rows<AttemptRow>(sql`/* delivery.listDeliveryAttempts */
     select newest.* from unnest(${eventIds}::uuid[]) as input (event_id)
     cross join lateral (
       (select event_id, attempt, started_at, duration_ms, status, error, response_body from delivery.attempts
@@ -221,12 +221,12 @@ export type AttemptOutcome = {
 }
 
 /** Reads the outcomes of the newest `rowsMax` attempts, in the order of their events. */
-export function newestAttempts(
+export function newestAttemptOutcomes(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
   rowsMax: number,
 ): Promise<readonly AttemptOutcome[]> {
-  return tx.rows<AttemptOutcome>(sql`/* delivery.newestAttempts */
+  return tx.rows<AttemptOutcome>(sql`/* delivery.newestAttemptOutcomes */
     (select event_id, attempt, started_at, duration_ms, status, error from delivery.attempts
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
     order by event_id desc, attempt desc limit ${rowsMax})
@@ -381,16 +381,16 @@ export function feedBefore(
 }
 
 /** Reads the first sequence of an event with this id or a later id. Skips the weeks before the id. */
-export async function firstInFeed(tx: Tx, partnerId: string, eventId: string): Promise<bigint | undefined> {
-  const row = await tx.row<{ sequence: bigint }>(sql`/* delivery.firstInFeed */
+export async function firstSequenceSince(tx: Tx, partnerId: string, eventId: string): Promise<bigint | undefined> {
+  const row = await tx.row<{ sequence: bigint }>(sql`/* delivery.firstSequenceSince */
     select sequence from delivery.feed
     where partner_id = ${partnerId} and event_id >= ${eventId} order by sequence limit 1`)
   return row?.sequence
 }
 
 /** Reads the oldest sequence in the feed. Undefined if the feed is empty. */
-export async function oldestInFeed(tx: Tx, partnerId: string): Promise<bigint | undefined> {
-  const row = await tx.row<{ sequence: bigint }>(sql`/* delivery.oldestInFeed */
+export async function oldestSequence(tx: Tx, partnerId: string): Promise<bigint | undefined> {
+  const row = await tx.row<{ sequence: bigint }>(sql`/* delivery.oldestSequence */
     select sequence from delivery.feed where partner_id = ${partnerId} order by sequence limit 1`)
   return row?.sequence
 }
@@ -402,12 +402,12 @@ export async function lastSequence(tx: Tx, partnerId: string): Promise<bigint> {
   return row?.lastSequence ?? 0n
 }
 
-export async function deliveredOf(
+export async function deliveredEventIds(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
   eventIds: readonly string[],
 ): Promise<readonly string[]> {
-  const rows = await tx.rows<{ eventId: string }>(sql`/* delivery.deliveredOf */
+  const rows = await tx.rows<{ eventId: string }>(sql`/* delivery.deliveredEventIds */
     select event_id from delivery.deliveries
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = any(${eventIds}::uuid[])`)
   return rows.map((row) => row.eventId)

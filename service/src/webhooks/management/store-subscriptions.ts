@@ -29,16 +29,20 @@ export async function ensurePartner(tx: Tx, partnerId: string): Promise<void> {
 }
 
 /** Returns false if the partner has reached the limit. The row stays locked, so that concurrent creations count correctly. */
-export async function countSubscription(tx: Tx, partnerId: string, subscriptionsMax: number): Promise<boolean> {
-  const changed = await tx.run(sql`/* delivery.countSubscription */
+export async function incrementSubscriptionCount(
+  tx: Tx,
+  partnerId: string,
+  subscriptionsMax: number,
+): Promise<boolean> {
+  const changed = await tx.run(sql`/* delivery.incrementSubscriptionCount */
     update delivery.partners set subscriptions = subscriptions + 1
     where partner_id = ${partnerId} and subscriptions < ${subscriptionsMax}`)
   return changed === 1
 }
 
 /** Returns false if the partner has no subscription. The row stays locked, so that no fan-out runs concurrently. */
-export async function uncountSubscription(tx: Tx, partnerId: string): Promise<boolean> {
-  const changed = await tx.run(sql`/* delivery.uncountSubscription */
+export async function decrementSubscriptionCount(tx: Tx, partnerId: string): Promise<boolean> {
+  const changed = await tx.run(sql`/* delivery.decrementSubscriptionCount */
     update delivery.partners set subscriptions = subscriptions - 1
     where partner_id = ${partnerId} and subscriptions > 0`)
   return changed === 1
@@ -77,9 +81,12 @@ export async function lockPartnerRow(tx: Tx, partnerId: string): Promise<void> {
 }
 
 /** Reserves `counts` sequences in the feed of each partner. Returns the last one of each. The caller holds the row locks. */
-export async function takeNumbers(tx: Tx, counts: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, bigint>> {
+export async function reserveSequences(
+  tx: Tx,
+  counts: ReadonlyMap<string, number>,
+): Promise<ReadonlyMap<string, bigint>> {
   const partnerIds = [...counts.keys()]
-  const rows = await tx.rows<{ partnerId: string; last: bigint }>(sql`/* delivery.takeNumbers */
+  const rows = await tx.rows<{ partnerId: string; last: bigint }>(sql`/* delivery.reserveSequences */
     update delivery.partners set last_sequence = partners.last_sequence + input.count
     from unnest(${partnerIds}::uuid[], ${[...counts.values()]}::bigint[]) as input (partner_id, count)
     where partners.partner_id = input.partner_id and ${ofOnePartner(partnerIds, sql`partners.partner_id`)}
@@ -189,8 +196,8 @@ type TargetRow = SubscriptionKey &
   }
 
 /** Reads the targets of enabled subscriptions. Omits disabled and deleted subscriptions. */
-export function targetsOf(tx: Tx, keys: readonly SubscriptionKey[]): Promise<readonly TargetRow[]> {
-  return tx.rows<TargetRow>(sql`/* delivery.targetsOf */
+export function listTargets(tx: Tx, keys: readonly SubscriptionKey[]): Promise<readonly TargetRow[]> {
+  return tx.rows<TargetRow>(sql`/* delivery.listTargets */
     select partner_id, id as subscription_id, url, ordered, order_pending, updated_at from delivery.subscriptions
     where ${ofPartners(keys.map((key) => key.partnerId))} and id = any(${keys.map((key) => key.subscriptionId)}::uuid[])
       and status = 'Enabled' and deleted_at is null`)
@@ -223,19 +230,23 @@ export function deletedSubscriptions(tx: Tx, rowsMax: number): Promise<readonly 
  * Deletes up to `rowsMax` queued rows of a deleted subscription, and the subscription when none is left. Its delivered rows
  * and attempts are dropped with their week, because no request can read them.
  */
-export async function purge(tx: Tx, { partnerId, subscriptionId }: SubscriptionKey, rowsMax: number): Promise<number> {
+export async function purgeSubscription(
+  tx: Tx,
+  { partnerId, subscriptionId }: SubscriptionKey,
+  rowsMax: number,
+): Promise<number> {
   const dropped = await tx.run(
-    unprepared(sql`/* delivery.purge */
+    unprepared(sql`/* delivery.purgeSubscription */
       delete from delivery.queue where partner_id = ${partnerId} and subscription_id = ${subscriptionId}
         and event_id = any(array(select event_id from delivery.queue
           where partner_id = ${partnerId} and subscription_id = ${subscriptionId} order by event_id limit ${rowsMax}))`),
   )
   if (dropped > 0) return dropped
-  await tx.run(sql`/* delivery.purge */
+  await tx.run(sql`/* delivery.purgeSubscription */
     delete from delivery.secrets where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
-  await tx.run(sql`/* delivery.purge */
+  await tx.run(sql`/* delivery.purgeSubscription */
     delete from delivery.recoveries where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
-  return tx.run(sql`/* delivery.purge */
+  return tx.run(sql`/* delivery.purgeSubscription */
     delete from delivery.subscriptions
     where partner_id = ${partnerId} and id = ${subscriptionId} and deleted_at is not null`)
 }
@@ -260,12 +271,12 @@ export async function insertSecret(
 }
 
 /** Reads the secrets that sign at `now`, newest of each subscription first. */
-export function liveSecrets(
+export function activeSecrets(
   tx: Tx,
   keys: readonly SubscriptionKey[],
   now: Date,
 ): Promise<readonly (SecretRow & { readonly expiresAt: Date | null })[]> {
-  return tx.rows(sql`/* delivery.liveSecrets */
+  return tx.rows(sql`/* delivery.activeSecrets */
     select partner_id, subscription_id, id, secret_sealed, expires_at from delivery.secrets
     where ${ofPartners(keys.map((key) => key.partnerId))}
       and subscription_id = any(${keys.map((key) => key.subscriptionId)}::uuid[])
@@ -274,8 +285,12 @@ export function liveSecrets(
 }
 
 /** Sets the expiry of all secrets to `until`. An earlier expiry stays. */
-export async function endSecrets(tx: Tx, { partnerId, subscriptionId }: SubscriptionKey, until: Date): Promise<void> {
-  await tx.run(sql`/* delivery.endSecrets */
+export async function setSecretExpiry(
+  tx: Tx,
+  { partnerId, subscriptionId }: SubscriptionKey,
+  until: Date,
+): Promise<void> {
+  await tx.run(sql`/* delivery.setSecretExpiry */
     update delivery.secrets set expires_at = least(expires_at, ${until}::timestamptz)
     where partner_id = ${partnerId} and subscription_id = ${subscriptionId}`)
 }

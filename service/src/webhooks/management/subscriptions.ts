@@ -57,7 +57,7 @@ export function createSubscriptions(deps: SubscriptionsDeps) {
       requireEvents(row)
       const key = await inTransaction(db, outerTx, async (tx) => {
         await store.ensurePartner(tx, partnerId)
-        if (!(await store.countSubscription(tx, partnerId, wire.subscriptionsPerPartnerMax)))
+        if (!(await store.incrementSubscriptionCount(tx, partnerId, wire.subscriptionsPerPartnerMax)))
           throw new Refusal(
             'webhook_limit_reached',
             `A partner has at most ${wire.subscriptionsPerPartnerMax} webhook subscriptions. Delete one first.`,
@@ -87,7 +87,7 @@ export function createSubscriptions(deps: SubscriptionsDeps) {
     remove: (partnerId: string, id: string): Promise<void> =>
       db.transaction(async (tx) => {
         const key = { partnerId, subscriptionId: id }
-        const counted = await store.uncountSubscription(tx, partnerId)
+        const counted = await store.decrementSubscriptionCount(tx, partnerId)
         await endpointQueues.deleteEndpointQueue(tx, partnerId, id)
         if (!counted || !(await store.markDeleted(tx, partnerId, id, clock.now())))
           throw notFound('webhook subscription')

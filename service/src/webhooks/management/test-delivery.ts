@@ -11,8 +11,8 @@ import {
 import { Refusal, refuseField } from '../../kernel/api/index.ts'
 import { type Clock, minuteMs, newId, type Sealer, secondMs } from '../../kernel/index.ts'
 import type { Database } from '../../postgres/index.ts'
-import { type AttemptResult, verdictOf } from '../queue/schedule.ts'
-import { wants } from './rules.ts'
+import { type AttemptResult, classifyAttempt } from '../queue/schedule.ts'
+import { isSubscribedTo } from './rules.ts'
 import { createSecrets } from './secrets.ts'
 import { loadSubscription } from './subscriptions.ts'
 
@@ -68,7 +68,7 @@ function createRateLimit(clock: Clock) {
 
 /** Refuses (400, /eventType): an event type that the service does not emit. */
 function readType(given: string | undefined, subscribed: SubscribedEvents): EventName {
-  const type = given ?? eventNames.find((name) => wants(subscribed, name)) ?? 'transaction.status.changed'
+  const type = given ?? eventNames.find((name) => isSubscribedTo(subscribed, name)) ?? 'transaction.status.changed'
   if (!isEventName(type))
     throw refuseField({
       pointer: '/eventType',
@@ -102,7 +102,7 @@ export function createTestDeliveries({ db, clock, sealer, send, sample }: TestDe
       return {
         eventId,
         eventType: type,
-        delivered: verdictOf(result) === 'delivered',
+        delivered: classifyAttempt(result) === 'delivered',
         durationMs: result.durationMs,
         ...(result.status === undefined ? {} : { status: result.status }),
         ...(result.error === undefined ? {} : { error: result.error }),

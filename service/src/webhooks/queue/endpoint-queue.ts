@@ -331,7 +331,7 @@ export function renewLease(queue: QueueState, leaseUntil: Date): void {
 }
 
 /** Stops new attempts until the lease is renewed: after a stale result, another worker may hold the endpoint queue. */
-export function doubtLease(queue: QueueState, now: Date): void {
+export function markLeaseUncertain(queue: QueueState, now: Date): void {
   queue.leaseUntil = leaseUncertain
   discardRows(queue, now)
 }

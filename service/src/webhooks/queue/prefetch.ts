@@ -6,7 +6,7 @@ import type { Releases } from './leases.ts'
 import * as store from './store-queue.ts'
 import { createPerReachableShard, type PerShard } from './shards.ts'
 import type { Database } from '../../postgres/index.ts'
-import { completeOrder, type SubscriptionKey, targetsOf } from '../management/store-subscriptions.ts'
+import { completeOrder, type SubscriptionKey, listTargets } from '../management/store-subscriptions.ts'
 import type { Secrets } from '../management/secrets.ts'
 import type { EventOutbox } from '../../events/index.ts'
 
@@ -209,7 +209,7 @@ function createTargetReader({ db, clock, log, secrets, perShard }: TargetDeps) {
   ): Promise<ReadonlyMap<string, memory.SubscriptionTarget>> => {
     const now = clock.now()
     const [rows, signing] = await Promise.all([
-      perShard(keys, (some) => targetsOf(db, some)),
+      perShard(keys, (some) => listTargets(db, some)),
       perShard(keys, async (some) => [...(await secrets.signingKeys(db, some, now))]),
     ])
     const signingOf = new Map(signing)

@@ -5,7 +5,7 @@ import { jitterMax, deliveryLimitsDefault, operatorLimits, readLimits, retryDela
 import * as memory from './endpoint-queue.ts'
 import { createFailureWindow, type EndpointHealth, type HealthChange, healthy, nextHealth } from './health.ts'
 import { after, createLog, dayMs, hourMs, minuteMs, secondMs } from '../../kernel/index.ts'
-import { attemptAfterFailure, retryAfterMs, type Verdict, verdictOf } from './schedule.ts'
+import { attemptAfterFailure, retryAfterMs, type Verdict, classifyAttempt } from './schedule.ts'
 import { createPerReachableShard, createPerShard } from './shards.ts'
 import { createSlots } from './worker.ts'
 
@@ -120,7 +120,7 @@ suite('attempts', () => {
     memory.addRead(queue, delivery(5n))
     memory.renewLease(queue, new Date(now.getTime() + deliveryLimitsDefault.leaseMarginMs))
     assert.equal(eventOf(queue), undefined)
-    memory.doubtLease(queue, now)
+    memory.markLeaseUncertain(queue, now)
     memory.addRead(queue, delivery(5n))
     assert.ok(memory.isLeaseUncertain(queue))
     assert.equal(eventOf(queue), undefined)
@@ -280,16 +280,16 @@ test('410 disables the subscription at once', () => {
 })
 
 test('only a complete 2xx is success', () => {
-  assert.equal(verdictOf({ status: 204 }), 'delivered')
-  assert.equal(verdictOf({ status: 200, error: 'cut off' }), 'failed')
-  assert.equal(verdictOf({ error: 'refused' }), 'failed')
-  for (const status of [301, 302, 304, 400, 429, 500, 503]) assert.equal(verdictOf({ status }), 'failed')
-  assert.equal(verdictOf({ status: 410 }), 'gone')
+  assert.equal(classifyAttempt({ status: 204 }), 'delivered')
+  assert.equal(classifyAttempt({ status: 200, error: 'cut off' }), 'failed')
+  assert.equal(classifyAttempt({ error: 'refused' }), 'failed')
+  for (const status of [301, 302, 304, 400, 429, 500, 503]) assert.equal(classifyAttempt({ status }), 'failed')
+  assert.equal(classifyAttempt({ status: 410 }), 'gone')
 })
 
 test('only 429 and 503 with Retry-After pause an endpoint', () => {
   assert.deepEqual(
-    [200, 410, 429, 500, 503].map((status) => verdictOf({ status }, 1000)),
+    [200, 410, 429, 500, 503].map((status) => classifyAttempt({ status }, 1000)),
     ['delivered', 'gone', 'rested', 'failed', 'rested'],
   )
 })

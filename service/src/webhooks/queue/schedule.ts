@@ -21,7 +21,7 @@ export type Verdict = 'delivered' | 'failed' | 'rested' | 'gone'
  * Classifies an attempt. A complete 2xx response is a success. 410 means that the endpoint is gone for good. 429 and
  * 503 can ask for a rest. Everything else is a failure, redirects included.
  */
-export function verdictOf(result: Omit<AttemptResult, 'startedAt' | 'durationMs'>, restMs = 0): Verdict {
+export function classifyAttempt(result: Omit<AttemptResult, 'startedAt' | 'durationMs'>, restMs = 0): Verdict {
   const { status, error } = result
   if (status === 410) return 'gone'
   if ((status === 429 || status === 503) && restMs > 0) return 'rested'

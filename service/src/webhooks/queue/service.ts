@@ -2,7 +2,7 @@
  * The delivery queue, as the worker process uses it: fan-out, queue workers, the sweep, retention. A delivery is attempted
  * until the endpoint answers 2xx or the retry schedule ends. Then it is held.
  */
-import { after, assert, type Clock, dayMs, derivedTimeId, type Log, idTime, newId, nilId } from '../../kernel/index.ts'
+import { after, assert, type Clock, dayMs, deriveTimeId, type Log, idTime, newId, nilId } from '../../kernel/index.ts'
 import type { EventOutbox, PartnerEvent } from '../../events/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import {
@@ -20,7 +20,7 @@ import type { Secrets } from '../management/secrets.ts'
 import * as subscriptions from '../management/store-subscriptions.ts'
 import { createQueueWorker, type QueueWorkerOptions } from './worker.ts'
 import type { NewDeliveries } from './endpoint-queue.ts'
-import { wants as wantsType } from '../management/rules.ts'
+import { isSubscribedTo as wantsType } from '../management/rules.ts'
 import * as endpointQueues from './store-endpoint-queues.ts'
 import * as queue from './store-queue.ts'
 import { createPerReachableShard } from './shards.ts'
@@ -73,10 +73,10 @@ export function createDeliveryQueue(deps: DeliveryQueueDeps & { readonly secrets
      * Ends all leases of a partner. Only for the embedded database, whose single process has no other live worker.
      */
     releaseLeases: (partnerId: string, tx: Tx = db): Promise<void> =>
-      endpointQueues.releaseAll(tx, partnerId, clock.now()),
+      endpointQueues.releaseAllQueues(tx, partnerId, clock.now()),
     /** Holds the endpoint queues while the partner is moved to another database. */
     holdEndpointQueues: (tx: Tx, partnerId: string): Promise<void> =>
-      endpointQueues.holdAll(tx, partnerId, newId(), after(clock.now(), dayMs)),
+      endpointQueues.holdAllQueues(tx, partnerId, newId(), after(clock.now(), dayMs)),
 
     sweep: createSweep({ db, clock, limits }),
 
@@ -93,16 +93,13 @@ function createSweep({ db, clock, limits }: SweepDeps) {
   const purgeDeleted = async (): Promise<number> => {
     let dropped = 0
     for (const key of await subscriptions.deletedSubscriptions(db, endpointQueuesPerSweepMax))
-      dropped += await db.transaction((tx) => subscriptions.purge(tx, key, purgeRowsMax))
+      dropped += await db.transaction((tx) => subscriptions.purgeSubscription(tx, key, purgeRowsMax))
     return dropped
   }
 
   const wakeSleeping = async (): Promise<number> => {
     let woken = 0
-    for (const { partnerId, subscriptionId } of await endpointQueues.sleepingEndpointQueues(
-      db,
-      endpointQueuesPerSweepMax,
-    ))
+    for (const { partnerId, subscriptionId } of await endpointQueues.stuckEndpointQueues(db, endpointQueuesPerSweepMax))
       if (await endpointQueues.wakeEndpointQueue(db, partnerId, subscriptionId, clock.now())) woken += 1
     return woken
   }
@@ -152,7 +149,7 @@ async function numberEvents(
 ): Promise<ReadonlyMap<string, readonly NumberedEvent[]>> {
   const byPartner = Map.groupBy(events, (event) => event.partnerId)
   const counts = new Map([...byPartner].map(([partnerId, own]) => [partnerId, own.length]))
-  const lasts = await subscriptions.takeNumbers(tx, counts)
+  const lasts = await subscriptions.reserveSequences(tx, counts)
   return new Map(
     [...byPartner].map(([partnerId, own]) => {
       const before = (lasts.get(partnerId) ?? 0n) - BigInt(own.length)
@@ -169,7 +166,7 @@ function toNewDeliveries(subscription: Subscription, events: readonly NumberedEv
       subscriptionId,
       eventId,
       sequence,
-      wireEventId: derivedTimeId(eventId, subscriptionId),
+      wireEventId: deriveTimeId(eventId, subscriptionId),
       type,
       reference,
       data,
@@ -255,8 +252,8 @@ function createLeftoverSweep({ db, clock }: Deps) {
   /** Examines the next part of the queue, and starts over at its end. Returns the number of rows removed. */
   return async (log: Log): Promise<number> => {
     const perReachableShard = createPerReachableShard({ db, log })
-    const queued = await queue.queuedBehind(db, after, rowsPerSweepMax)
-    const leftovers = await perReachableShard(queued, (rows) => queue.leftoversOf(db, rows))
+    const queued = await queue.listQueueAfter(db, after, rowsPerSweepMax)
+    const leftovers = await perReachableShard(queued, (rows) => queue.findLeftovers(db, rows))
     after = (queued.length === rowsPerSweepMax ? queued.at(-1) : undefined) ?? start
     let removed = 0
     for (const rows of Map.groupBy(leftovers, (row) => row.subscriptionId).values()) {

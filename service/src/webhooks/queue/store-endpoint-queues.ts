@@ -265,8 +265,8 @@ export async function subtractOwed(
 }
 
 /** Ends every lease of the partner. Only for a start without live workers. */
-export async function releaseAll(tx: Tx, partnerId: string, now: Date): Promise<void> {
-  await tx.run(sql`/* delivery.releaseAll */
+export async function releaseAllQueues(tx: Tx, partnerId: string, now: Date): Promise<void> {
+  await tx.run(sql`/* delivery.releaseAllQueues */
     update delivery.endpoint_queues set lease_id = null, lease_until = null, due_at = ${now}
     where partner_id = ${partnerId} and subscription_id = any(array(
       select subscription_id from delivery.endpoint_queues
@@ -274,8 +274,8 @@ export async function releaseAll(tx: Tx, partnerId: string, now: Date): Promise<
 }
 
 /** Leases the endpoint queues of a partner to `holderId`. Results of the workers that held them become stale. */
-export async function holdAll(tx: Tx, partnerId: string, holderId: string, until: Date): Promise<void> {
-  await tx.run(sql`/* delivery.holdAll */
+export async function holdAllQueues(tx: Tx, partnerId: string, holderId: string, until: Date): Promise<void> {
+  await tx.run(sql`/* delivery.holdAllQueues */
     update delivery.endpoint_queues set lease_id = ${holderId}, lease_until = ${until}, due_at = ${until}
     where partner_id = ${partnerId} and subscription_id = any(array(
       select subscription_id from delivery.endpoint_queues
@@ -283,11 +283,11 @@ export async function holdAll(tx: Tx, partnerId: string, holderId: string, until
 }
 
 /** Due-work scan: endpoint queues that have pending rows and are never due. Finds rows only if a writer forgot a wake-up. */
-export function sleepingEndpointQueues(tx: Tx, endpointQueuesMax: number): Promise<readonly SubscriptionKey[]> {
+export function stuckEndpointQueues(tx: Tx, endpointQueuesMax: number): Promise<readonly SubscriptionKey[]> {
   return tx.rows<SubscriptionKey>(
     dueWork(
       'finds endpoint queues with work that were not woken, without a lock',
-      (whose) => sql`/* delivery.sleepingEndpointQueues */
+      (whose) => sql`/* delivery.stuckEndpointQueues */
       select endpoint_queues.partner_id, endpoint_queues.subscription_id from delivery.endpoint_queues
       join delivery.subscriptions on subscriptions.partner_id = endpoint_queues.partner_id
         and subscriptions.id = endpoint_queues.subscription_id

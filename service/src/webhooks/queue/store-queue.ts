@@ -337,7 +337,7 @@ export function insertAttempts(tx: Tx, records: readonly AttemptRecord[]): void 
 export type QueueKey = SubscriptionKey & { readonly eventId: string }
 
 /** Selects the next `rowsMax` rows of the queue after a key. */
-export const queuedBehind = (
+export const listQueueAfter = (
   tx: Tx,
   { partnerId, subscriptionId, eventId }: QueueKey,
   rowsMax: number,
@@ -346,7 +346,7 @@ export const queuedBehind = (
     unprepared(
       acrossPartners(
         'reads through the queue to find rows whose delivery is recorded, without a lock',
-        sql`/* delivery.queuedBehind */
+        sql`/* delivery.listQueueAfter */
       select partner_id, subscription_id, event_id from delivery.queue
       where (partner_id, subscription_id, event_id) > (${partnerId}::uuid, ${subscriptionId}::uuid, ${eventId}::uuid)
       order by partner_id, subscription_id, event_id limit ${rowsMax}`,
@@ -358,10 +358,10 @@ export const queuedBehind = (
  * Finds the leftovers among these rows; if sharded, rows of one partner. Uses a subquery with a limit, because PostgreSQL would turn
  * `exists` into a join with all deliveries.
  */
-export function leftoversOf(tx: Tx, rows: readonly QueueKey[]): Promise<readonly QueueKey[]> {
+export function findLeftovers(tx: Tx, rows: readonly QueueKey[]): Promise<readonly QueueKey[]> {
   const column = columnValues(rows)
   return tx.rows<QueueKey>(
-    unprepared(sql`/* delivery.leftoversOf */
+    unprepared(sql`/* delivery.findLeftovers */
       select examined.partner_id, examined.subscription_id, examined.event_id
       from unnest(${column('partnerId')}::uuid[], ${column('subscriptionId')}::uuid[], ${column('eventId')}::uuid[])
         as examined (partner_id, subscription_id, event_id)
@@ -453,12 +453,12 @@ type RemovedDelivery = {
 }
 
 /** Removes a row from the deliveries and moves its attempt to the attempts. */
-export function takeDelivered(
+export function removeDelivered(
   tx: Tx,
   { partnerId, subscriptionId }: SubscriptionKey,
   eventId: string,
 ): Promise<RemovedDelivery | undefined> {
-  return tx.row<RemovedDelivery>(sql`/* delivery.takeDelivered */
+  return tx.row<RemovedDelivery>(sql`/* delivery.removeDelivered */
     with gone as (
       delete from delivery.deliveries
       where partner_id = ${partnerId} and subscription_id = ${subscriptionId} and event_id = ${eventId} returning *),

@@ -16,7 +16,7 @@ import {
   attemptAfterFailure,
   retryAfterMs,
   type Verdict,
-  verdictOf,
+  classifyAttempt,
 } from './schedule.ts'
 import type { Secrets } from '../management/secrets.ts'
 import { createPerReachableShard, createPerShard } from './shards.ts'
@@ -267,7 +267,7 @@ function updateQueue(
 ): void {
   // Pauses the endpoint, because the same error would otherwise cause the same call again and again.
   if (outcome === 'unrecorded') memory.close(queue, { closed: false, dueAt: after(now, errorRestMs) }, now)
-  else if (outcome === 'stale') memory.doubtLease(queue, now)
+  else if (outcome === 'stale') memory.markLeaseUncertain(queue, now)
   else if (next !== undefined) memory.scheduleRead(queue, next.dueAt)
   else if (queue.target.ordered) memory.unblockReference(queue, reference)
 }
@@ -321,7 +321,7 @@ function evaluateAttempt(
   { now, limits, retryDelaysMs }: EvaluationContext,
 ): AttemptOutcome {
   const restMs = retryAfterMs(result.retryAfter, now, limits.retryAfterMsMax)
-  const verdict = verdictOf(result, restMs)
+  const verdict = classifyAttempt(result, restMs)
   const fraction = randomFraction()
   const { health, countsAsFailure, disable, alert } = nextHealth(
     context?.health ?? healthy,

@@ -92,16 +92,16 @@ export function simulatedTransfer(tx: Tx, hash: string): Promise<SimulatedTransf
     select ${transferColumns} from rails.sandbox_chain_transfers where hash = ${hash}`)
 }
 
-export async function putIntoBlock(tx: Tx, hashes: readonly string[], blockNumber: bigint): Promise<void> {
+export async function includeInBlock(tx: Tx, hashes: readonly string[], blockNumber: bigint): Promise<void> {
   if (hashes.length === 0) return
-  await tx.run(sql`/* rails.putIntoBlock */
+  await tx.run(sql`/* rails.includeInBlock */
     update rails.sandbox_chain_transfers set block_number = ${blockNumber}
     where hash = any(${[...hashes]}::text[]) and block_number is null`)
 }
 
 /** Makes the transfers of dropped blocks wait again. */
-export async function takeFromBlocks(tx: Tx, above: bigint): Promise<void> {
-  await tx.run(sql`/* rails.takeFromBlocks */
+export async function removeFromBlocks(tx: Tx, above: bigint): Promise<void> {
+  await tx.run(sql`/* rails.removeFromBlocks */
     update rails.sandbox_chain_transfers set block_number = null where block_number > ${above}`)
 }
 
@@ -114,8 +114,8 @@ export async function deleteDepositsAbove(tx: Tx, above: bigint, simulatedBy: st
 }
 
 /** Counts the transactions of a sender in the blocks up to `block`. */
-export async function minedCount(tx: Tx, sender: string, block: number): Promise<number> {
-  const row = await tx.row<{ count: bigint }>(sql`/* rails.minedCount */
+export async function countMinedTransactions(tx: Tx, sender: string, block: number): Promise<number> {
+  const row = await tx.row<{ count: bigint }>(sql`/* rails.countMinedTransactions */
     select count(distinct nonce) as count from rails.sandbox_chain_transfers
     where sender = ${sender} and nonce is not null and block_number <= ${block}`)
   return Number(row?.count ?? 0n)

@@ -8,7 +8,7 @@ import {
   type Operation,
   operationIds,
   operations,
-  ownCodesOf,
+  specificCodes,
   permissions,
   type ProblemCode,
   problems,
@@ -26,7 +26,7 @@ const isShared = (code: ProblemCode) => sharedCodes.some((shared) => shared === 
 function returnedBy(code: ProblemCode): string {
   if (isShared(code)) return 'every operation'
   if (bodyCodes.has(code)) return 'every operation with a body'
-  const ids = operationIds.filter((id) => ownCodesOf(operations[id]).includes(code))
+  const ids = operationIds.filter((id) => specificCodes(operations[id]).includes(code))
   return ids.length === 0 ? 'the gateway' : ids.map((id) => `\`${id}\``).join(', ')
 }
 
