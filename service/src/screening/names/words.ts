@@ -132,7 +132,8 @@ const textFormsMax = 24
 /** Lists the forms of the whole text and of each person in it, also with joined and split words. */
 export function textFormsOf(text: string, isListed: (word: string) => boolean): readonly TextForm[] {
   const whole = nameWords(text)
-  const parts = splitParties(text)
+  const parties = splitParties(text)
+  const parts = [...parties, ...(parties.length > 0 ? parties : [text]).flatMap(withoutHyphens)]
     .map(nameWords)
     .filter(({ all, telling }) => telling.length >= partWordsMin || all.length > telling.length)
   const forms = [whole, ...parts].flatMap((each) =>
@@ -144,6 +145,20 @@ export function textFormsOf(text: string, isListed: (word: string) => boolean): 
   const distinct = new Map(forms.toReversed().map((form) => [form.words.join(' '), form]))
   return [...distinct.values()].toReversed().slice(0, textFormsMax)
 }
+
+/** Double names: a part has three letters or more. */
+const doubleNames = /[\p{L}\p{M}]{3,}(?:\p{Pd}[\p{L}\p{M}]{3,})+/gu
+
+/** Lists the text with one part of a double name, and without one part, because a part may come from marriage. */
+const withoutHyphens = (text: string): readonly string[] =>
+  Array.from(text.matchAll(doubleNames)).flatMap(({ 0: double, index }) => {
+    const parts = double.split(/\p{Pd}/u)
+    const alone = parts.filter((part) => !plainWords(part).some((word) => commonWords.has(word)))
+    const fewer = parts.map((_part, at) => parts.toSpliced(at, 1).join('-'))
+    return [...alone, ...(parts.length > 2 ? fewer : [])].map(
+      (kept) => text.slice(0, index) + kept + text.slice(index + double.length),
+    )
+  })
 
 /** Minimum length of a word that was joined with others. */
 const apartCharsMin = 3
