@@ -351,6 +351,10 @@ const joint: readonly Form[] = [
     'oder',
     ...words,
   ]),
+  form('joint names', 'the fifth of five', persons, (words, random) => [
+    ...Array.from({ length: 4 }, () => [anyGiven(random), anyFamily(random), '&']).flat(),
+    ...words,
+  ]),
   form('joint names', 'NAME, Anna Fischer', persons, (words, random) => [
     ...words.slice(0, -1),
     `${words.at(-1)},`,
