@@ -333,12 +333,13 @@ test('a name is also compared with a list that is loaded while it is screened', 
   assert.equal((await due()).due, 0n)
 })
 
-const waiting = async () => {
+const waiters = async () => {
   const row = await service.db.row<{ count: bigint }>(
     sql`select count(*) as count from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
   )
-  return (row?.count ?? 0n) > 0n
+  return Number(row?.count ?? 0n)
 }
+const waiting = async () => (await waiters()) > 0
 
 test('a name is compared again with a list that was loaded between its comparison and the commit', async () => {
   const { id } = await addBeneficiary('Ostrenka Valdimure')
@@ -431,6 +432,32 @@ test('two workers screen each name exactly once, and the names of a dead worker 
   assert.equal((await openOf(id)).length, 1)
   const progress = await screening.progressOf(db, partner.partnerId, await screening.lists.generation(db))
   assert.equal(progress.due, 0n)
+})
+
+test('an erasure keeps a subject with a hit that the worker opens meanwhile', async () => {
+  const { db, screening } = service
+  const { id } = await addBeneficiary('Borislav Tremurov')
+  await work()
+  const cleared = await hitOf(id)
+  for (const staff of ['Ada', 'Grace']) await decide(cleared, 'clear', staff)
+  await service.beneficiaries.update(partner.partnerId, { id, name: 'Qadir Yusuf al-Zhabari' })
+  const { working, erasing } = await db.transaction(async (tx) => {
+    await tx.rows(sql`select id from screening.hits where id = ${cleared.id} for update`)
+    const working = work()
+    await until('the worker has locked the subject, and waits for the hit', () =>
+      waiters().then((count) => count === 1),
+    )
+    const erasing = db.transaction((own) => screening.forget(own, partner.partnerId, [id]))
+    await until('the erasure waits for the worker', () => waiters().then((count) => count === 2))
+    return { working, erasing }
+  })
+  await Promise.all([working, erasing])
+  assert.equal((await hitOf(id)).entryId, '9100002')
+  assert.equal((await shown(cleared)).status, 'cleared')
+  assert.equal((await screening.decisionsOf(db, partner.partnerId, cleared.id)).length, 2)
+  for (const staff of ['Ada', 'Grace']) await decide(await hitOf(id), 'clear', staff)
+  await db.transaction((tx) => screening.forget(tx, partner.partnerId, [id]))
+  assert.equal(await screening.hit(partner.partnerId, cleared.id), undefined, 'without an open hit it is erased')
 })
 
 test('a partner from another database is screened again', async () => {

@@ -110,3 +110,22 @@ export async function decisionDurations(
   )
   return row === undefined || row.count === 0 ? undefined : row
 }
+
+export type HitCount = {
+  /** `YYYY-MM`, UTC. */
+  readonly month: string
+  readonly status: string
+  readonly count: number
+}
+
+/** Counts the hits of all partners by the month in which they were opened. */
+export function countHits(tx: Tx): Promise<readonly HitCount[]> {
+  return tx.rows<HitCount>(
+    acrossPartners(
+      'counts hits for the report of screening',
+      sql`/* screening.countHits */
+        select to_char(opened_at at time zone 'UTC', 'YYYY-MM') as month, status, count(*)::integer as count
+        from screening.hits group by 1, 2 order by 1, 2`,
+    ),
+  )
+}

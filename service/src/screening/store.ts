@@ -122,6 +122,10 @@ export function recordScreened(tx: Tx, claim: ClaimedSubject, generation: number
  */
 export async function eraseSubjects(tx: Tx, partnerId: string, given: readonly string[]): Promise<void> {
   if (given.length === 0) return
+  // Lock order: the subjects, then their hits, like the worker. Afterwards the worker adds no hit to the subjects that are deleted.
+  await tx.rows(sql`/* screening.forgetSubjects */
+    select id from screening.subjects where partner_id = ${partnerId} and id = any(${given}::uuid[])
+    order by kind, id for update`)
   const held = await tx.rows<{ subjectId: string }>(sql`/* screening.eraseSubjects */
     select subject_id from screening.hits
     where partner_id = ${partnerId} and subject_id = any(${given}::uuid[]) and ended_at is null
@@ -569,25 +573,6 @@ export function countExclusions(tx: Tx): Promise<readonly ExclusionCount[]> {
       'counts exclusions for the report of screening',
       sql`/* screening.countExclusions */
         select source, reason, count(*)::integer as count from screening.exclusions group by source, reason order by source, reason`,
-    ),
-  )
-}
-
-export type HitCount = {
-  /** `YYYY-MM`, UTC. */
-  readonly month: string
-  readonly status: string
-  readonly count: number
-}
-
-/** Counts the hits of all partners by the month in which they were opened. */
-export function countHits(tx: Tx): Promise<readonly HitCount[]> {
-  return tx.rows<HitCount>(
-    acrossPartners(
-      'counts hits for the report of screening',
-      sql`/* screening.countHits */
-        select to_char(opened_at at time zone 'UTC', 'YYYY-MM') as month, status, count(*)::integer as count
-        from screening.hits group by 1, 2 order by 1, 2`,
     ),
   )
 }

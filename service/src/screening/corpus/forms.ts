@@ -351,6 +351,10 @@ const joint: readonly Form[] = [
     'oder',
     ...words,
   ]),
+  form('joint names', 'the fifth of five', persons, (words, random) => [
+    ...Array.from({ length: 4 }, () => [anyGiven(random), anyFamily(random), '&']).flat(),
+    ...words,
+  ]),
   form('joint names', 'NAME, Anna Fischer', persons, (words, random) => [
     ...words.slice(0, -1),
     `${words.at(-1)},`,
@@ -364,6 +368,19 @@ const added: readonly Form[] = [
   form('added name', 'married name with a hyphen', persons, (words, random) => [
     ...words.slice(0, -1),
     `${words.at(-1)}-${anyFamily(random)}`,
+  ]),
+  form('added name', 'married name with a hyphen, family name first', persons, (words, random) => [
+    `${words.at(-1)}-${anyFamily(random)}`,
+    ...words.slice(0, -1),
+  ]),
+  form('added name', 'married name with a hyphen, family name first, comma', persons, (words, random) => [
+    `${anyFamily(random)}-${words.at(-1)},`,
+    ...words.slice(0, -1),
+  ]),
+  form('added name', 'married name with a hyphen, title after it', persons, (words, random) => [
+    ...words.slice(0, -1),
+    `${words.at(-1)}-${anyFamily(random)}`,
+    'jun.',
   ]),
   form('added name', 'second given name', persons, (words, random) => [
     ...words.slice(0, 1),

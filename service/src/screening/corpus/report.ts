@@ -15,7 +15,8 @@ import {
   type SecondDatumRule,
   yearsApartMax,
 } from '../second-datum.ts'
-import { countExclusions, countHits, type ExclusionCount, type HitCount } from '../store.ts'
+import { countExclusions, type ExclusionCount } from '../store.ts'
+import { countHits, type HitCount } from '../store-numbers.ts'
 import type { ListRow } from '../store-lists.ts'
 import {
   type CorpusName,

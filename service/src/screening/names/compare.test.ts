@@ -237,6 +237,43 @@ test('a complete listed name among other names is found unless its words are com
   assert.deepEqual(found('Qadir Miroslav Zhabari Kashvand'), [])
 })
 
+/** A list on which two words of the name are less rare than the third. */
+const medvedchuk = () =>
+  listOf([
+    'Viktor Anatolyevich Medvedchuk',
+    ...Array.from({ length: 13 }, (_, at) => `Viktor ${strange(at)}`),
+    ...Array.from({ length: 3 }, (_, at) => `Anatolyevich ${strange(20 + at)}`),
+  ])
+
+test('a double name is found by each part, wherever it stands in the text', async () => {
+  const index = await medvedchuk()
+  for (const text of [
+    ...['Viktor Medvedchuk-Schmidt', 'Medvedchuk-Schmidt Viktor', 'Schmidt-Medvedchuk, Viktor'],
+    ...['Viktor Medvedchuk-Schmidt jun.', 'Viktor Medvedchuk\u2013Schmidt Berlin', 'Hans-Viktor Medvedchuk'],
+    ...['Medvedchuk-Schmidt-Weber Viktor', 'Viktor-Medvedchuk-Schmidt', 'Anna Fischer & Medvedchuk-Schmidt Viktor'],
+  ])
+    assert.equal(index.search(text, 88)[0]?.entry, 'Viktor Anatolyevich Medvedchuk', text)
+  const particles = await listOf(['Abu Hassan'])
+  assert.deepEqual(particles.search('Abu-Bakr Hassan', 88), [], 'a particle is not a part of a double name')
+})
+
+test('each of many parties is compared, whatever stands before it', async () => {
+  const index = await medvedchuk()
+  const strangers = ['Anna Fischer', 'Peter Rossi', 'Jan Novak', 'Emma Moreau', 'Laura Becker', 'Paul Jensen']
+  const particles = Array.from({ length: 3 }, (_, at) => `Abu Ali al ${strange(40 + at)} ibn Omar`)
+  for (const text of [
+    [...strangers.slice(0, 4), 'Viktor Medvedchuk'].join(' & '),
+    [...strangers, 'Medvedchuk Viktor'].join(', '),
+    'Anna Fischer, Peter Rossi, Viktor Medvedchuk & Jan Novak, Emma Moreau',
+    [...particles, 'Viktor Medvedchuk'].join(' & '),
+    `${particles.join(' / ')} / Viktor Medved Chuk Anatolyevich`,
+    `al el ul al el ul al el ul Viktor Anatolyevich Medved Chuk`,
+    `${'a b&'.repeat(30)}Viktor Medvedchuk`,
+  ])
+    assert.equal(index.search(text, 88)[0]?.entry, 'Viktor Anatolyevich Medvedchuk', text)
+  assert.deepEqual(index.search(strangers.join(' & '), 88), [])
+})
+
 test('titles, places and words for accounts are found if they are part of a listed name', async () => {
   const index = await listOf(['Pan Wei', 'Berlin Trading Centre', 'Ou Sia', 'Velmora Account Services'])
   for (const name of ['Pan Wei', 'Berlin Trading Centre', 'Ou Sia', 'Velmora Account Services'])

@@ -127,20 +127,15 @@ export const findDecoration = (word: string): Decoration =>
 /** Signs and words between two people or companies. Single letters such as `y` and `i` must stand alone. */
 const between =
   /\s*[&/;+|\n]\s*|\s+(?:und|oder|and|or|et|ou|og|och|eller|ve|veya|oraz|lub|nebo|ili|vagy|sau|y|i|e|o|u|и|или|و)\s+/iu
-const partsMax = 4
+/** Maximum number of people and companies. A text of 280 characters does not name more. */
+const partsMax = 150
 
-/**
- * Splits a text into the people and companies that it names. Empty: it names only one. A double name yields a name with each part,
- * because one part may come from marriage.
- */
+/** Splits a text into the people and companies that it names, by signs, by commas and by both. Empty: it names only one. */
 export function splitParties(text: string): readonly string[] {
   const parts = text.split(between).filter((part) => part.trim() !== '')
-  const comma = text.split(',').filter((part) => part.trim().includes(' '))
-  const named = [...(parts.length > 1 ? parts : []), ...(comma.length > 1 ? comma : [])].slice(0, partsMax)
-  return [...named, ...(named.length > 0 ? named : [text]).flatMap(withoutHyphen)]
-}
-
-function withoutHyphen(text: string): readonly string[] {
-  const { 0: double, 1: first = '', 2: second = '' } = /(\p{L}{3,})-(\p{L}{3,})$/u.exec(text.trim()) ?? []
-  return double === undefined ? [] : [first, second].map((part) => text.trim().slice(0, -double.length) + part)
+  const byComma = (each: string) => each.split(',').filter((part) => part.trim().includes(' '))
+  const comma = byComma(text)
+  const both = parts.length > 1 && comma.length > 1 ? parts.flatMap(byComma) : []
+  const named = [...(parts.length > 1 ? parts : []), ...(comma.length > 1 ? comma : []), ...both]
+  return [...new Set(named)].slice(0, partsMax)
 }

@@ -14,6 +14,7 @@ import {
   type WeightedWord,
 } from './compare.ts'
 import { isArabic } from './arabic.ts'
+import { findDecoration } from './decorations.ts'
 import { hasSyllabicScript } from './east-asian.ts'
 import {
   initialLikeness,
@@ -124,6 +125,8 @@ type SimilarWords = ReadonlyMap<number, Likeness>
 type WeightedForm = Pick<TextForm, 'isJoined' | 'isPart'> & {
   readonly weighted: readonly WeightedWord[]
   readonly likely: readonly SimilarWords[]
+  /** Number of words that are names. */
+  readonly names: number
 }
 
 function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] {
@@ -143,7 +146,7 @@ function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] 
   return (name, scoreMin) => {
     const written = textFormsOf(name, isListed)
     const found = new Map<string, SimilarWords>()
-    for (const { words: all } of written)
+    for (const { words: all } of written.flat())
       for (const word of all) if (!found.has(word)) found.set(word, findSimilarWords(tables, word))
     const like = (word: string, listed: string) =>
       word.length === 1 ? compareWords(word, listed) : found.get(word)?.get(wordIds.get(listed) ?? -1)
@@ -151,33 +154,41 @@ function createSearch<Entry>(tables: Tables<Entry>): NameIndex<Entry>['search'] 
       const likeness = like(word, listed)
       return likeness && likenessAlone(word, likeness)
     }
-    const textForms = written.map(({ words: all, isJoined, isPart }): WeightedForm => ({
+    const toWeighted = ({ words: all, isJoined, isPart }: TextForm): WeightedForm => ({
       isJoined,
       isPart,
       weighted: all.map((word) => ({ word, weight: weightOfWord(word, found.get(word)) })),
       likely: all.map((word) => found.get(word) ?? new Map()),
-    }))
+      names: all.filter((word) => findDecoration(word).kind === 'name').length,
+    })
     const isSyllabic = hasSyllabicScript(name)
     const mayBePerson = !isCompany(name)
     const endsInTitle = titleAtEnd.test(name)
     const matches = new Map<Entry, Match<Entry>>()
-    for (const formAt of candidates(tables, bounds, textForms, found, scoreMin / 100)) {
-      const { nameAt, words: ids, isJoined } = forms[formAt] as Form
-      const { entry, text, kind } = names[nameAt] as IndexedName<Entry>
-      const listed = ids.map((id) => ({ word: words[id] ?? '', weight: weights[id] ?? 1 }))
-      if (ids.length === 1 && endsInTitle) continue
-      for (const textForm of textForms) {
-        if (scoreBound(tables, textForm, ids) * percents < scoreMin) continue
-        const { weighted, isPart } = textForm
-        const compared = compareNames(weighted, listed, weighted.length === 1 ? likeAlone : like)
-        if (compared.score < scoreMin || compared.score <= (matches.get(entry)?.score ?? -1)) continue
-        if ((isJoined || textForm.isJoined) && !isExact(compared)) continue
-        if (isPart && !isTelling(compared)) continue
-        if (isSyllabic && hasStranger(compared)) continue
-        if (kind === 'organisation' && mayBePerson && isLikePersons(compared)) continue
-        matches.set(entry, { ...compared, entry, listedName: text })
+    const compareParty = (textForms: readonly WeightedForm[]) => {
+      for (const formAt of candidates(tables, bounds, textForms, scoreMin / 100)) {
+        const { nameAt, words: ids, isJoined } = forms[formAt] as Form
+        const { entry, text, kind } = names[nameAt] as IndexedName<Entry>
+        const listed = ids.map((id) => ({ word: words[id] ?? '', weight: weights[id] ?? 1 }))
+        if (ids.length === 1 && endsInTitle) continue
+        for (const textForm of textForms) {
+          const isOneJoined = isJoined || textForm.isJoined
+          // A name more than the listed words is one that does not fit, which `isExact` refuses.
+          if (isOneJoined && textForm.names > ids.length) continue
+          if (scoreBound(tables, textForm, ids) * percents < scoreMin) continue
+          const { weighted, isPart } = textForm
+          const compared = compareNames(weighted, listed, weighted.length === 1 ? likeAlone : like)
+          if (compared.score < scoreMin || compared.score <= (matches.get(entry)?.score ?? -1)) continue
+          if (isOneJoined && !isExact(compared)) continue
+          if (isPart && !isTelling(compared)) continue
+          if (isSyllabic && hasStranger(compared)) continue
+          if (kind === 'organisation' && mayBePerson && isLikePersons(compared)) continue
+          matches.set(entry, { ...compared, entry, listedName: text })
+        }
       }
     }
+    // Each party has its own candidates: together, the words of many parties are those of many more listed names.
+    for (const party of written) if (party.length > 0) compareParty(party.map(toWeighted))
     return [...matches.values()].toSorted((a, b) => b.score - a.score)
   }
 }
@@ -288,10 +299,12 @@ function candidates<Entry>(
   { postings, forms, weights }: Tables<Entry>,
   { alike, pairs, added }: Bounds,
   textForms: readonly WeightedForm[],
-  found: ReadonlyMap<string, SimilarWords>,
   scoreMin: number,
 ): readonly number[] {
   const touched: number[] = []
+  const found = new Map<string, SimilarWords>()
+  for (const { weighted, likely } of textForms)
+    for (const [at, { word }] of weighted.entries()) found.set(word, likely[at] ?? new Map())
   const isAlone = textForms.some(({ weighted }) => weighted.length === 1)
   for (const [word, likely] of found) {
     const own: number[] = []

@@ -94,7 +94,8 @@ export const isCompany = (text: string): boolean =>
 
 /** A word this short may be joined with its neighbour in another spelling: Won Ho, Wonho; al Tikriti, Altikriti. */
 const joinedCharsMax = 4
-const formsMax = 6
+/** Maximum number of forms of a listed name, which stay in memory. A text has as many as its words allow. */
+const listedFormsMax = 6
 
 /** The words of a name in one form. `isJoined`: two neighbours are joined, and everything else must fit. */
 export type NameForm = { readonly words: readonly string[]; readonly isJoined: boolean }
@@ -106,9 +107,14 @@ export type NameForm = { readonly words: readonly string[]; readonly isJoined: b
 export const nameForms = (
   { others, ...first }: NameWords,
   isListed: (word: string) => boolean = () => false,
-): readonly NameForm[] => [first, ...others].flatMap((words) => formsOfWords(words, isListed))
+  formsMax = listedFormsMax,
+): readonly NameForm[] => [first, ...others].flatMap((words) => formsOfWords(words, isListed, formsMax))
 
-function formsOfWords({ all, telling }: Words, isListed: (word: string) => boolean): readonly NameForm[] {
+function formsOfWords(
+  { all, telling }: Words,
+  isListed: (word: string) => boolean,
+  formsMax: number,
+): readonly NameForm[] {
   if (all.some(isArabic)) return arabicForms(all).map((words) => ({ words, isJoined: false }))
   const forms: NameForm[] = [{ words: telling, isJoined: false }]
   for (let at = 0; at + 1 < all.length && forms.length < formsMax; at += 1) {
@@ -126,24 +132,40 @@ export type TextForm = NameForm & { readonly isPart: boolean }
 
 /** Minimum number of words of a person among several. A single word is only a part of a name. */
 const partWordsMin = 2
-/** Maximum number of forms of a text. */
-const textFormsMax = 24
 
-/** Lists the forms of the whole text and of each person in it, also with joined and split words. */
-export function textFormsOf(text: string, isListed: (word: string) => boolean): readonly TextForm[] {
-  const whole = nameWords(text)
-  const parts = splitParties(text)
+/**
+ * Lists the forms of the whole text, and of each person in it, also with joined and split words, by person. No form is left out to
+ * save time, because the writer of the text could choose which.
+ */
+export function textFormsOf(text: string, isListed: (word: string) => boolean): readonly (readonly TextForm[])[] {
+  const parties = splitParties(text)
+  const parts = [...parties, ...(parties.length > 0 ? parties : [text]).flatMap(withoutHyphens)]
     .map(nameWords)
     .filter(({ all, telling }) => telling.length >= partWordsMin || all.length > telling.length)
-  const forms = [whole, ...parts].flatMap((each) =>
-    [...nameForms(each, isListed), ...takenApart(each.telling, isListed)].map((form) => ({
-      ...form,
-      isPart: each !== whole,
-    })),
+  const known = new Set<string>()
+  return [nameWords(text), ...parts].map((each, at) =>
+    [...nameForms(each, isListed, wordsMax), ...takenApart(each.telling, isListed)].flatMap((form) => {
+      const key = `${form.isJoined} ${form.words.join(' ')}`
+      if (known.has(key)) return []
+      known.add(key)
+      return [{ ...form, isPart: at > 0 }]
+    }),
   )
-  const distinct = new Map(forms.toReversed().map((form) => [form.words.join(' '), form]))
-  return [...distinct.values()].toReversed().slice(0, textFormsMax)
 }
+
+/** Double names: a part has three letters or more. */
+const doubleNames = /[\p{L}\p{M}]{3,}(?:\p{Pd}[\p{L}\p{M}]{3,})+/gu
+
+/** Lists the text with one part of a double name, and without one part, because a part may come from marriage. */
+const withoutHyphens = (text: string): readonly string[] =>
+  Array.from(text.matchAll(doubleNames)).flatMap(({ 0: double, index }) => {
+    const parts = double.split(/\p{Pd}/u)
+    const alone = parts.filter((part) => !plainWords(part).some((word) => commonWords.has(word)))
+    const fewer = parts.map((_part, at) => parts.toSpliced(at, 1).join('-'))
+    return [...alone, ...(parts.length > 2 ? fewer : [])].map(
+      (kept) => text.slice(0, index) + kept + text.slice(index + double.length),
+    )
+  })
 
 /** Minimum length of a word that was joined with others. */
 const apartCharsMin = 3
