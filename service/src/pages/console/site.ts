@@ -34,7 +34,14 @@ import { payoutRoutes } from './payout.ts'
 import { payoutListRoutes } from './payouts.ts'
 import { reportRoutes } from './reports.ts'
 import { requestLogRoutes } from './request-log.ts'
-import { type ConsoleDeps, createWithPerson, createWithVisitor, type Frame, createView } from './request.ts'
+import {
+  type ConsoleDeps,
+  createWithPerson,
+  createWithVisitor,
+  type Frame,
+  createView,
+  type WithPerson,
+} from './request.ts'
 import { savedViewRoutes } from './saved-view-routes.ts'
 import { serviceAccountRoutes } from './service-accounts.ts'
 import { refusingSupport, signInRoutes, supportRoutes } from './sign-in.ts'
@@ -101,9 +108,23 @@ const keptSite = (frame: Frame): Parameters<typeof withKeptForms>[0] => ({
   },
 })
 
-/** Lists the routes for people who are signed in. */
+/** Forms that a session that has rested may send, because they only end access. */
+const alsoRested: readonly string[] = ['/console/sessions/end', '/console/sessions/end-others']
+
+/**
+ * Lists the routes for people who are signed in. Someone else may be using a session that has rested, so that every
+ * form asks for a sign-in then, and not only the pages with money.
+ */
 function personRoutes(frame: Frame): readonly PublicRoute[] {
-  const people = [createWithPerson(frame, 'settings'), createWithPerson(frame, 'money')] as const
+  const withMoney = createWithPerson(frame, 'money')
+  const isOpen = ({ method, path }: PublicRoute) => method === 'GET' || alsoRested.includes(path)
+  return [
+    ...routesFor(frame, createWithPerson(frame, 'settings'), withMoney).filter((route) => isOpen(route)),
+    ...routesFor(frame, withMoney, withMoney).filter((route) => !isOpen(route)),
+  ]
+}
+
+function routesFor(frame: Frame, ...people: readonly [WithPerson, WithPerson]): readonly PublicRoute[] {
   const [withPerson, withMoney] = people
   return [
     ...homeRoutes(frame, ...people),
