@@ -28,6 +28,7 @@ export {
   accounts as staffAccounts,
 } from './store.ts'
 export {
+  changesJob,
   createStaffChanges,
   type StaffChange,
   type StaffChanges,

@@ -2,9 +2,10 @@
 import type { RecordedAction } from '../../audit/index.ts'
 import { newLinkToken, notFound, Refusal, refuseInvalid } from '../../kernel/api/index.ts'
 import { type CaseRow, type Decisions, keptFromPartners, operatorPartnerId } from '../../cases/index.ts'
-import { after, type Clock, isEmptyName, newId, personKey, tidyName } from '../../kernel/index.ts'
+import { after, type Clock, hourMs, isEmptyName, newId, personKey, tidyName } from '../../kernel/index.ts'
 import { createFactQueue } from '../../inbox/index.ts'
 import type { Tx } from '../../postgres/index.ts'
+import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 import type { Hit, Screening } from '../../screening/index.ts'
 import type { Session, SignIn } from '../sign-in/index.ts'
 import { type Assignments, createAssignments } from './assignments.ts'
@@ -370,7 +371,12 @@ export type StaffChanges = {
   readonly propose: (
     tx: Tx,
     by: SecondPerson,
-    change: { readonly command: string; readonly options: Readonly<Record<string, unknown>> },
+    change: {
+      readonly command: string
+      readonly options: Readonly<Record<string, unknown>>
+      /** Options that are erased when the change is carried out or rejected, or has expired. */
+      readonly unrecorded?: Readonly<Record<string, unknown>>
+    },
   ) => Promise<StaffChange>
   /** Reads a change. Refuses: not_found. */
   readonly get: (tx: Tx, id: string) => Promise<StaffChange>
@@ -391,6 +397,8 @@ export type StaffChanges = {
    * not_found, validation_failed.
    */
   readonly carryOut: (tx: Tx, id: string, by: SecondPerson, mayRun: CanRunCommand) => Promise<void>
+  /** Erases the unrecorded options of expired changes. */
+  readonly forgetExpired: (tx: Tx) => Promise<void>
   /** Counts the accounts that could approve a change of staff. */
   readonly admins: (tx: Tx) => Promise<number>
 }
@@ -433,18 +441,18 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
     await store.decideChange(tx, row.id, decided)
   }
   return {
-    propose: async (tx, by, { command, options }) => {
+    propose: async (tx, by, { command, options, unrecorded = {} }) => {
       const now = clock.now()
       const row = {
         id: newId(),
         command,
-        options: JSON.stringify(options),
+        options: JSON.stringify({ ...options, ...unrecorded }),
         proposedBy: by.id,
         proposedByName: by.fullName,
         proposedAt: now,
         expiresAt: after(now, changeMs),
       }
-      await store.insertChange(tx, row)
+      await store.insertChange(tx, { ...row, options, unrecorded })
       const fact = { partnerId: operatorPartnerId, subject: row.id, facts: { kind: command, by: by.fullName } }
       facts.append(tx, [{ ...fact, type: 'change.waits' }])
       return {
@@ -484,6 +492,18 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
       else await refusePersons(tx, row, by, mayRun)
       await store.recordDone(tx, id, clock.now())
     },
+    forgetExpired: (tx) => store.forgetExpired(tx, clock.now()),
     admins: async (tx) => (await store.accounts(tx)).filter(({ role }) => role === 'admin').length,
   }
 }
+
+/** Erases options that the audit log omits, because an expired change needs them no more. */
+export const changesJob = ({ db, clock }: Pick<StaffDeps, 'db' | 'clock'>): Job =>
+  defineJob({
+    name: 'staff.changes',
+    everyMs: hourMs,
+    run: async () => {
+      await createStaffChanges({ clock }).forgetExpired(db)
+      return 0
+    },
+  })
