@@ -162,7 +162,7 @@ export const ruleDeclarations = {
     'finance',
     'Move own money of a partner to the customers that paid out more than they paid in.',
     balanceOptions,
-    { second: 'on' },
+    { second: 'always' },
   ),
   'segregation set': changeCommand(
     'finance',
