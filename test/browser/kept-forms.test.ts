@@ -1,6 +1,6 @@
 /**
- * Forms that are sent after the session has ended, at the console and at the desk. After the sign-in a form is shown
- * again as it was, and is not sent automatically. Every form of both sites is tested over HTTP, and some in a real
+ * Forms that are sent after the session has rested or ended, at the console and at the desk. After the sign-in a form is
+ * shown again as it was, and is not sent automatically. Every form of both sites is tested over HTTP, and some in a real
  * browser.
  */
 import assert from 'node:assert/strict'
@@ -13,7 +13,7 @@ import { textAt } from '../support/client.ts'
 import { check, inviteTo, joinByPasskey, useConsole } from '../support/console.ts'
 import { joinDesk } from '../support/desk.ts'
 import { useService } from '../support/fixture.ts'
-import { consoleForms, deskForms } from '../support/kept-forms.ts'
+import { alsoRested, consoleForms, deskForms } from '../support/kept-forms.ts'
 import { staffAtDesk } from '../support/staff.ts'
 import { joinByPassword } from '../support/team.ts'
 import { createBeneficiary, createCustomer, listAll } from '../support/world.ts'
@@ -169,7 +169,7 @@ suite('forms and ended sessions', { skip }, async () => {
     },
   ] as const
   for (const { name, base, cookie, rows, names } of sites)
-    test(`every form of the ${name} is kept when the session has ended, or leads to the sign-in and is not stored`, async () => {
+    test(`every form of the ${name} leads to the sign-in when the session has rested or ended, and is kept or not stored`, async () => {
       const device = `__Host-device=${'d'.repeat(43)}`
       const headers = { cookie: `${cookie}; ${device}`, 'sec-fetch-site': 'same-origin' }
       const get = (path: string) => fetch(new URL(path, base), { headers, redirect: 'manual' })
@@ -177,7 +177,7 @@ suite('forms and ended sessions', { skip }, async () => {
         const isPage = typeof row === 'object' && 'page' in row
         const isKept = typeof row === 'string' || isPage
         // Others need no session, or end it.
-        if (!isKept && !/(?:account|approve|device)/.test(pattern)) continue
+        if (!isKept && !/(?:account|approve|device|connect)/.test(pattern)) continue
         await resume()
         const pageUrl = new URL(`/${name}/${isPage ? inPath(row.page, names) : ''}`, base)
         const id = isPage
@@ -195,22 +195,30 @@ suite('forms and ended sessions', { skip }, async () => {
         )
         if (text === undefined) body.set('extra', typed)
         for (const field of ['password', 'code', 'credential', 'clientSecret', 'nonce']) body.set(field, secret)
-        const before = await keptForms()
+        const send = async () => {
+          const before = await keptForms()
+          const sent = await fetch(new URL(path, base), {
+            ...{ method: 'POST', body, redirect: 'manual' },
+            headers: { ...headers, ...(isPage && { referer: pageUrl.href }) },
+          })
+          const location = new URL(sent.headers.get('location') ?? '', new URL(path, base))
+          const next = location.searchParams.get('next') ?? ''
+          const isStored = next.startsWith('kept/')
+          return { to: [sent.status, location.pathname, isStored], next, stored: (await keptForms()) - before }
+        }
+        await rest()
+        const rested = await send()
+        // A passer-by at an open browser can end access, and nothing else.
+        const back = alsoRested[pattern]
+        assert.deepEqual(rested.to, [303, back ?? `/${name}/sign-in`, isKept && back === undefined], `rested: ${path}`)
         await rest()
         await end()
-        const sent = await fetch(new URL(path, base), {
-          ...{ method: 'POST', body, redirect: 'manual' },
-          headers: { ...headers, ...(isPage && { referer: pageUrl.href }) },
-        })
-        const location = new URL(sent.headers.get('location') ?? '', new URL(path, base))
-        const next = location.searchParams.get('next') ?? ''
+        const { to, next, stored } = await send()
+        assert.deepEqual(to, [303, `/${name}/sign-in`, isKept], path)
         if (!isKept) {
-          assert.deepEqual([sent.status, location.pathname], [303, `/${name}/sign-in`], path)
-          assert.ok(!next.startsWith('kept'), path)
-          assert.equal(await keptForms(), before, path)
+          assert.deepEqual([rested.stored, stored], [0, 0], path)
           continue
         }
-        assert.deepEqual([sent.status, location.pathname, next.split('/')[0]], [303, `/${name}/sign-in`, 'kept'], path)
         await resume()
         const led = await get(`/${name}/${next}`)
         if (!isPage) {

@@ -6,15 +6,20 @@ import { singleEntry } from '../../service/src/ledger/index.ts'
 import { checkLedger } from '../model/ledger-audit.ts'
 import { addPartner, pay } from '../support/composition.ts'
 import { useOperator } from '../support/fixture.ts'
+import { joinedStaff } from '../support/staff.ts'
 
-const operator = await useOperator()
-const { service } = operator
+const operator = await useOperator({ now: new Date() })
+const { service, folder } = operator
+const [ann, ben] = [
+  await joinedStaff(service, folder, 'Ann Finance', 'finance'),
+  await joinedStaff(service, folder, 'Ben Finance', 'finance'),
+]
 
 const about = (partnerId: string, args: readonly string[]) => ['segregation', ...args, '--partner', partnerId]
 const printed = (partnerId: string, ...args: readonly string[]) => operator.printed<unknown>(...about(partnerId, args))
 const refused = (partnerId: string, ...args: readonly string[]) => operator.refused(...about(partnerId, args))
 const euros = ['--currency', 'EUR'] as const
-const decided = [...euros, '--staff', 'Ann', '--note', 'approved by the board'] as const
+const decided = [...euros, '--note', 'approved by the board', ...ann.as] as const
 
 /** A partner with 100.00 of its own, and a customer that has paid out 30.00 of it without paying in. */
 async function addOverdrawn() {
@@ -35,7 +40,10 @@ test('a balance can be planned, covered, segregated and pooled again', async () 
     /1 parties have a negative balance, 30\.00 EUR in all: `operator segregation plan` names them/,
   )
   assert.deepEqual(await printed(partnerId, 'list'), [{ currency: 'EUR', mode: 'pooled' }])
-  const covered = (await printed(partnerId, 'cover', ...decided)) as { readonly covered: readonly object[] }
+  const { waits } = (await printed(partnerId, 'cover', ...decided)) as { readonly waits: string }
+  const stillShort = { ...plan, customers: [short] }
+  assert.deepEqual(await printed(partnerId, 'plan', ...euros), stillShort, 'one person moves no money')
+  const covered = await operator.printed('change', 'approve', '--id', waits, ...ben.as)
   assert.partialDeepStrictEqual(covered, { customers: 1, total: '30.00', covered: [{ customerId, amount: '30.00' }] })
   assert.partialDeepStrictEqual(await printed(partnerId, 'plan', ...euros), {
     ready: true,

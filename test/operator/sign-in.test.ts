@@ -297,7 +297,6 @@ test('each command for two people writes nothing before the second person approv
     'payer-data remove': ['--banks', 'outside', '--currency', 'EUR'],
     'account unblock': ['--partner', partnerId, '--customer', customer.id, '--reason', 'Other'],
     'account close': ['--partner', partnerId, '--customer', customer.id, '--reason', 'Other'],
-    'segregation cover': ['--partner', partnerId, '--currency', 'EUR'],
     'segregation set': ['--partner', partnerId, '--currency', 'EUR', '--mode', 'segregated'],
   }
   assert.deepEqual(Object.keys(words).toSorted(), needTwo.toSorted())

@@ -47,6 +47,6 @@ export function auditLogs(get: () => Service) {
     await chained(partnerId)
     return { partnerId, ids: ids.map(({ id }) => id) }
   }
-  const faultsOf = async (partnerId: string) => (await verifyLog(get().db, partnerId)).faults
+  const faultsOf = async (partnerId: string) => (await verifyLog(get(), partnerId)).faults
   return { chainStep, chained, chainedOnce, append, addLogged, faultsOf }
 }

@@ -166,3 +166,11 @@ export const deskForms: Readonly<Record<string, KeptRow>> = {
   '/desk/staff/{id}/sessions': 'kept',
   '/desk/staff/{id}/remove': 'kept',
 }
+
+/** Forms that a session that has rested may send, because they only end access, with the page that follows. */
+export const alsoRested: Readonly<Record<string, string>> = {
+  '/console/sessions/end': '/console/sessions',
+  '/console/sessions/end-others': '/console/sessions',
+  '/desk/device/{id}/end': '/desk/device',
+  '/desk/sessions/{id}/end': '/desk/device',
+}

@@ -208,7 +208,7 @@ suite('states', async () => {
     assert.equal(await change(partner, 'Closed'), undefined)
     await assert.rejects(change(partner, 'Active'), { ...blocked, detail: /cannot be reopened/ })
     await change(partner, 'Closed', accountOf(partner))
-    await assert.rejects(change(partner, 'Active', accountOf(partner)), { ...blocked, detail: /final/ })
+    await assert.rejects(change(partner, 'Active', accountOf(partner)), { ...blocked, detail: /cannot be reopened/ })
     await booked(iban)
     await processed()
     const [found] = await casesOf(partner)

@@ -17,7 +17,7 @@ import { approvalsJob } from '../payouts/index.ts'
 import { recallsJob } from '../payouts/recalls/index.ts'
 import { renderReportMail, reportJobs } from '../reports/index.ts'
 import { monitoringJobs } from '../monitoring/index.ts'
-import { assignmentsJob, renderStaffMail } from '../people/staff/index.ts'
+import { assignmentsJob, changesJob, renderStaffMail } from '../people/staff/index.ts'
 import { safeguardingJob } from '../reports/safeguarding/index.ts'
 import {
   recoveriesJob,
@@ -110,6 +110,7 @@ export function backgroundJobs(deps: BackgroundDeps, modules: Modules): readonly
     ...beneficiaryJobs(modules.beneficiaries, modules.renewals),
     ...customerJobs(modules.customers, modules.personalData),
     assignmentsJob(modules.staff.assignments),
+    changesJob(deps),
     ...inboxJobs(modules.inbox),
     ...identityJobs(modules.identityChecks),
     ...upkeepJobs(deps, modules),

@@ -24,9 +24,10 @@ import { auditLogs, day, idAt, recordAt } from '../../../test/support/audit-logs
 import { addPartner, pay } from '../../../test/support/composition.ts'
 import { until } from '../../../test/support/until.ts'
 import { type AllHandlers, type OperationCall, Refusal } from '../kernel/api/index.ts'
-import { dayMs, newId, present } from '../kernel/index.ts'
+import { createSealer, dayMs, newId, present, randomBytes } from '../kernel/index.ts'
 import { sql } from '../postgres/index.ts'
-import { auditedHandlers, verifyLog } from './index.ts'
+import { auditedHandlers, createChainStep, verifyLog } from './index.ts'
+import { insertKey, type KeyRow } from './store.ts'
 import { type KeyPair, signedByPasskey } from '../../../test/support/passkey.ts'
 import { useModules } from '../../../test/support/fixture.ts'
 
@@ -221,7 +222,7 @@ suite('chain', async () => {
 
   test('records are chained in one order without gaps, and each day has one signed head', async () => {
     const { partnerId } = await logs.addLogged(2_500)
-    const { records, heads, faults } = await verifyLog(service.db, partnerId)
+    const { records, heads, faults } = await verifyLog(service, partnerId)
     assert.deepEqual([records, heads, faults], [2_503, 2, []])
     const page = await service.audit.heads(partnerId, { limit: '1' })
     assert.deepEqual([page.data.length, page.hasMore], [1, true])
@@ -242,7 +243,7 @@ suite('chain', async () => {
       }),
     )
     await logs.chained(partnerId)
-    const { records: count, faults } = await verifyLog(service.db, partnerId)
+    const { records: count, faults } = await verifyLog(service, partnerId)
     assert.deepEqual([count, faults], [1_500, []])
   })
 
@@ -261,12 +262,12 @@ suite('chain', async () => {
     await began.promise
     await service.audit.record(record('late'))
     await logs.chained(partnerId)
-    assert.equal((await verifyLog(service.db, partnerId)).records, 0, 'the later record waits')
+    assert.equal((await verifyLog(service, partnerId)).records, 0, 'the later record waits')
     mayCommit.resolve()
     await slow
     await until('both are chained', async () => {
       await logs.chained(partnerId)
-      return (await verifyLog(service.db, partnerId)).records === 2
+      return (await verifyLog(service, partnerId)).records === 2
     })
     const order = await service.db.rows<{ action: string }>(sql`
     select content::jsonb ->> 'action' as action
@@ -287,7 +288,7 @@ suite('chain', async () => {
     await step()
     await logs.append(recordAt(partnerId, 1_000, 2))
     await logs.chained(partnerId)
-    const { records, heads, faults } = await verifyLog(service.db, partnerId)
+    const { records, heads, faults } = await verifyLog(service, partnerId)
     assert.deepEqual([records, heads, faults], [2, 1, []])
   })
 
@@ -408,6 +409,29 @@ suite('chain', async () => {
         )
       })
 
+  test('the verification finds heads that a person without the master key has signed again after dropping a record', async () => {
+    const { partnerId, ids } = await logs.addLogged()
+    const keys = () =>
+      service.db.rows<KeyRow>(sql`
+      select id, public_key, private_key_sealed from audit.keys where partner_id = ${partnerId}`)
+    const [own] = await keys()
+    await dropRecord(partnerId, ids[4])
+    for (const table of [sql`heads`, sql`subtrees`, sql`links`, sql`chains`, sql`keys`])
+      await service.db.run(sql`delete from audit.${table} where partner_id = ${partnerId}`)
+    const foreign = { ...service, sealer: createSealer([randomBytes(32)]), partnerIds: async () => [partnerId] }
+    const step = createChainStep({ ...foreign, clockDifferenceMsMax: 0, headPeriodMs: dayMs })
+    while ((await step()) > 0);
+    const [made] = await keys()
+    assert.ok(own !== undefined && made !== undefined)
+    const fault = (id: string) => [`The key ${id} of signed heads is not sealed under a master key of the service.`]
+    // The row of the key that the service has made stays, and is the newest.
+    await insertKey(service.db, partnerId, { ...own, id: newId() }, day)
+    assert.deepEqual(await logs.faultsOf(partnerId), fault(made.id))
+    await insertKey(service.db, partnerId, { ...own, publicKey: made.publicKey }, day)
+    await service.db.run(sql`update audit.heads set key_id = ${own.id} where partner_id = ${partnerId}`)
+    assert.deepEqual(await logs.faultsOf(partnerId), fault(own.id))
+  })
+
   /** Returns how many records each link chains, in order. */
   const recordsOfLinks = async (partnerId: string) => {
     const rows = await service.db.rows<{ records: number }>(
@@ -450,7 +474,7 @@ suite('chain', async () => {
     await logs.append(...late)
     await logs.chained(partnerId)
     assert.deepEqual(await recordsOfLinks(partnerId), [30, 1, 1])
-    const { records, heads, faults } = await verifyLog(service.db, partnerId)
+    const { records, heads, faults } = await verifyLog(service, partnerId)
     assert.deepEqual([records, heads, faults], [32, 1, []])
     for (const [at, { id }] of late.entries()) {
       const proof = await service.audit.proof(partnerId, `r${90 + at}`, [id])

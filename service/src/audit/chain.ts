@@ -2,7 +2,7 @@
  * Chains records and signs the days. A record is chained in the order of ids, once every transaction that may still
  * insert an earlier one has ended. Guarantees and limits: README.md.
  */
-import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto'
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { type AuditHeadContent, chainStart, headHash, leafHash, chainHash, merkleRoot } from '@partner-payments/wire'
 import { after, assert, type Clock, firstIdOf, type Log, idTime, newId, type Sealer } from '../kernel/index.ts'
 import { type Database, oldestTransactionStart, type SealedColumn, type Tx } from '../postgres/index.ts'
@@ -202,10 +202,25 @@ async function signText(
 }
 
 export function signBy(sealer: Sealer, partnerId: string, key: store.KeyRow, text: string): Buffer {
-  const der = Buffer.from(sealer.open(key.privateKeySealed, keyContext(partnerId, key.id)), 'base64')
-  const signature = sign(null, Buffer.from(text), createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }))
+  const signature = sign(null, Buffer.from(text), openKey(sealer, partnerId, key))
   assert(signature.length === 64, 'a signature of Ed25519 has 64 bytes')
   return signature
+}
+
+function openKey(sealer: Sealer, partnerId: string, key: store.KeyRow): KeyObject {
+  const der = Buffer.from(sealer.open(key.privateKeySealed, keyContext(partnerId, key.id)), 'base64')
+  return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
+}
+
+const publicText = (key: KeyObject): string => key.export({ format: 'der', type: 'spki' }).toString('base64')
+
+/** Reports whether the public key of a row belongs to its private key, which only the master key can seal. */
+export function isOwnKey(sealer: Sealer, partnerId: string, key: store.KeyRow): boolean {
+  try {
+    return publicText(createPublicKey(openKey(sealer, partnerId, key))) === key.publicKey
+  } catch {
+    return false
+  }
 }
 
 function newKey(sealer: Sealer, partnerId: string): store.KeyRow {
@@ -214,7 +229,7 @@ function newKey(sealer: Sealer, partnerId: string): store.KeyRow {
   const secret = privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64')
   return {
     id,
-    publicKey: publicKey.export({ format: 'der', type: 'spki' }).toString('base64'),
+    publicKey: publicText(publicKey),
     privateKeySealed: sealer.seal(secret, keyContext(partnerId, id)),
   }
 }

@@ -10,4 +10,4 @@ export { createChainStep, sealedAuditKeys } from './chain.ts'
 export { type Audit, auditedHandlers, type AuditRecord, createAudit, type NewRecord } from './service.ts'
 
 export type { RecordedAction, ServiceAct } from './rules.ts'
-export { verifyLog } from './verify.ts'
+export { type VerifyDeps, verifyLog } from './verify.ts'

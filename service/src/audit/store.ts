@@ -433,6 +433,11 @@ export function signingKey(tx: Tx, partnerId: string): Promise<KeyRow | undefine
     order by id desc limit 1`)
 }
 
+export function keyById(tx: Tx, partnerId: string, id: string): Promise<KeyRow | undefined> {
+  return tx.row(sql`/* audit.keyById */
+    select id, public_key, private_key_sealed from audit.keys where partner_id = ${partnerId} and id = ${id}`)
+}
+
 export async function insertKey(tx: Tx, partnerId: string, key: KeyRow, now: Date): Promise<void> {
   await tx.run(sql`/* audit.insertKey */
     insert into audit.keys (partner_id, id, public_key, private_key_sealed, created_at)

@@ -9,9 +9,9 @@ import {
   ownJson,
   merkleRoot,
 } from '@partner-payments/wire'
-import { idAfter, nilId } from '../kernel/index.ts'
+import { idAfter, nilId, type Sealer } from '../kernel/index.ts'
 import type { Database } from '../postgres/index.ts'
-import { recordsPerSubtree } from './chain.ts'
+import { isOwnKey, recordsPerSubtree } from './chain.ts'
 import * as store from './store.ts'
 
 export type VerificationResult = {
@@ -28,12 +28,15 @@ const rowsPerPageMax = 1_000n
 const headsPerPageMax = 100
 const faultsMax = 100
 
-export async function verifyLog(db: Database, partnerId: string): Promise<VerificationResult> {
+export type VerifyDeps = { readonly db: Database; readonly sealer: Sealer }
+
+export async function verifyLog({ db, sealer }: VerifyDeps, partnerId: string): Promise<VerificationResult> {
   const faults: string[] = []
   const report = (fault: string) => void (faults.length < faultsMax && faults.push(fault))
   const chain = await store.readChain(db, partnerId)
   const hashes = await verifyLinks(db, partnerId, chain, report)
   const heads = await verifyHeads(db, partnerId, chain, hashes, report)
+  await verifyKeys({ db, sealer }, partnerId, heads, report)
   const before = chain === undefined ? nilId : idAfter(chain.recordId, 1)
   for (const { id } of await store.listUnlinkedRecords(db, partnerId, { from: nilId, before }, faultsMax))
     report(`The record ${id} is not in the chain.`)
@@ -142,6 +145,20 @@ async function verifyHeads(
   const isBetween = chain === undefined || (covered >= chain.headSequence && covered <= (now?.headSequence ?? 0n))
   if (!isBetween) report('The last signed head is missing.')
   return heads
+}
+
+/** Finds keys that were made without the master key: a person who can write to the database can add rows of keys. */
+async function verifyKeys(
+  { db, sealer }: VerifyDeps,
+  partnerId: string,
+  heads: readonly store.SignedHead[],
+  report: (fault: string) => void,
+): Promise<void> {
+  for (const keyId of new Set(heads.map((head) => head.keyId))) {
+    const key = await store.keyById(db, partnerId, keyId)
+    if (key === undefined || !isOwnKey(sealer, partnerId, key))
+      report(`The key ${keyId} of signed heads is not sealed under a master key of the service.`)
+  }
 }
 
 async function computeRoot(db: Database, partnerId: string, first: bigint, last: bigint): Promise<string | undefined> {

@@ -30,6 +30,7 @@ import {
   commandList,
   roleMayRun,
   type ParsedOptions,
+  commandOptions,
   commandRoles,
 } from './declarations.ts'
 import { keyCommands, restoreDatabase } from './keys.ts'
@@ -208,8 +209,13 @@ async function proposeChange(context: Context, { command, typed, ...person }: Co
   const key = keyFile === undefined ? {} : { 'public-key': await readPublicKey(String(keyFile)) }
   const evidence = document === undefined ? {} : { evidence: await readEvidence(String(document)) }
   const row = await context.db.transaction(async (tx) => {
-    const options = { ...typed, ...key, ...evidence }
-    const change = await context.service.staff.changes.propose(tx, by, { command, options })
+    const all = Object.entries({ ...typed, ...key, ...evidence })
+    const isUnrecorded = ([name]: (typeof all)[number]) => commandOptions(command)[name]?.unrecorded === true
+    const change = await context.service.staff.changes.propose(tx, by, {
+      command,
+      options: Object.fromEntries(all.filter((each) => !isUnrecorded(each))),
+      unrecorded: Object.fromEntries(all.filter(isUnrecorded)),
+    })
     const said = { ...(partner && { partner }), ...(note && { note }) }
     await recordCommand(context.service, tx, {
       ...{ command: 'change propose', staff: by.fullName, staffId: by.id },

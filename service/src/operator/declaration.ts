@@ -48,8 +48,8 @@ export type CommandOption = {
   readonly min?: number
   readonly max?: number
   /**
-   * Omitted from the audit log: paths of keys do not concern the partner, and a person's name could never be erased
-   * from the signed log.
+   * Omitted from the audit log: paths of keys do not concern the partner, and data of a person could never be erased
+   * from the signed log. A change that awaits approval stores it until the change ends.
    */
   readonly unrecorded?: true
 }

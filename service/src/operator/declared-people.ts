@@ -91,7 +91,11 @@ export const peopleDeclarations = {
   'staff invite': changeCommand(
     'admin',
     'Invite a person. Prints a link that works once, for 24 hours.',
-    { email: email('The address of the person.'), name: name('The full name of the person.'), role },
+    {
+      email: unrecorded(email('The address of the person.')),
+      name: unrecorded(name('The full name of the person.')),
+      role,
+    },
     { second: 'on', secret: true },
   ),
   'staff list': readCommand('List the accounts of staff.', {}),
@@ -239,7 +243,7 @@ export const peopleDeclarations = {
     'Begin the recovery of an Admin who is locked out. The link is mailed after 24 hours.',
     {
       partner,
-      email: email('The address of the Admin.'),
+      email: unrecorded(email('The address of the Admin.')),
       'identified-by': text('How you verified the identity of the Admin.'),
       note,
       staff,

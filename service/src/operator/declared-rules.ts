@@ -25,6 +25,7 @@ import {
   staff,
   text,
   time,
+  unrecorded,
 } from './declaration.ts'
 
 const ruleOptions = { partner, id: id('The rule, as the list shows it.') }
@@ -161,7 +162,7 @@ export const ruleDeclarations = {
     'finance',
     'Move own money of a partner to the customers that paid out more than they paid in.',
     balanceOptions,
-    { second: 'on' },
+    { second: 'always' },
   ),
   'segregation set': changeCommand(
     'finance',
@@ -252,10 +253,10 @@ export const ruleDeclarations = {
     {
       ...{ partner, id: id('The payment, as the list shows it. Its case has the same id.') },
       outcome: choice('The data are there, or the money goes back.', 'received', 'refused'),
-      name: optional(text('The name of the payer.')),
-      account: optional(text('The account of the payer.')),
-      address: optional(text('The address of the payer, with its country.')),
-      identification: optional(text('Date and place of birth, or a number of the payer.')),
+      name: unrecorded(optional(text('The name of the payer.'))),
+      account: unrecorded(optional(text('The account of the payer.'))),
+      address: unrecorded(optional(text('The address of the payer, with its country.'))),
+      identification: unrecorded(optional(text('Date and place of birth, or a number of the payer.'))),
       note,
     },
     { second: 'always', hidden: true },

@@ -64,7 +64,7 @@ export const keyCommands: CommandFunctions<`${'key' | 'audit'} ${string}` | 'bac
   'audit verify': async ({ service, db }, { partner }) => {
     const partnerIds = partner === undefined ? await service.access.partnerIds(db) : [partner]
     const verified = []
-    for (const partnerId of partnerIds) verified.push(await verifyLog(db, partnerId))
+    for (const partnerId of partnerIds) verified.push(await verifyLog({ db, sealer: service.sealer }, partnerId))
     const wrong = verified.filter(({ faults }) => faults.length > 0)
     if (wrong.length > 0) throw new ConfigError(`operator: the audit log was changed: ${JSON.stringify(wrong)}`)
     return verified

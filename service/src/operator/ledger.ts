@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { isHeadSigned, ownJson, parseUntrustedJson, Type } from '@partner-payments/wire'
 import { ConfigError } from '../app/config.ts'
-import { verifyLog } from '../audit/index.ts'
+import { type VerifyDeps, verifyLog } from '../audit/index.ts'
 import { comparisons, type Finding, findingsMax } from '../ledger/integrity/index.ts'
 import {
   after,
@@ -174,7 +174,7 @@ async function checkLedger(
     for (const partnerId of partnerIds.filter((id) => id >= first.partnerId))
       for (const step of partnerId === first.partnerId ? steps.slice(first.step) : steps) {
         await write(`position ${partnerId}/${step}\n`)
-        const found = await findDifferences(db, partnerId, step)
+        const found = await findDifferences({ db, sealer: context.service.sealer }, partnerId, step)
         findings += found.length
         await write(found.map((finding) => `${findingLine(finding)}\n`).join(''))
         if (found.length >= findingsMax) await write(`the first ${findingsMax} of these\n`)
@@ -197,10 +197,10 @@ function readPosition(text: string): { readonly partnerId: string; readonly step
   return { partnerId, step: at }
 }
 
-async function findDifferences(db: Database, partnerId: string, step: string): Promise<readonly Finding[]> {
+async function findDifferences(deps: VerifyDeps, partnerId: string, step: string): Promise<readonly Finding[]> {
   const compare = comparisons[step]
-  if (compare !== undefined) return compare(db, partnerId, findingsMax)
-  const { faults } = await verifyLog(db, partnerId)
+  if (compare !== undefined) return compare(deps.db, partnerId, findingsMax)
+  const { faults } = await verifyLog(deps, partnerId)
   return faults.map((found) => ({ table: 'audit', key: partnerId, column: 'chain', expected: 'unchanged', found }))
 }
 

@@ -115,7 +115,7 @@ export type AnswerAs<P extends Visitor> = (
 
 export type WithPerson = AnswerAs<Person>
 
-/** `money`: a person whose session is idle must sign in again. */
+/** `money`: for pages with money and for forms. A person whose session has rested must sign in again. */
 export function createWithPerson(frame: BareFrame, shows: 'money' | 'settings'): WithPerson {
   return async (request, answer) => {
     const token = readCookie(request.headers['cookie'], sessionCookie)
@@ -203,6 +203,10 @@ export const signedInCookies = (token: string, { device }: { readonly device: st
   deviceCookieFor(device),
 ]
 
+/**
+ * Creates the routes of a page. `withMoney` is for pages with money or customers: after five idle minutes the person
+ * signs in again. Forms of `withPerson` ask for it too (`site.ts`).
+ */
 export type Routes = (frame: Frame) => readonly PublicRoute[]
 
 export const callOf = ({ caller }: Pick<Visitor, 'caller'>, { requestId, ip }: PublicRequest) => ({

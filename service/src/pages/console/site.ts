@@ -106,8 +106,22 @@ const keptSite = (frame: Frame): Parameters<typeof withKeptForms>[0] => ({
   },
 })
 
-/** Lists the routes for people who are signed in. */
-const personRoutes: Routes = (frame) => [
+/** Forms that a session that has rested may send, because they only end access. */
+const alsoRested: readonly string[] = ['/console/sessions/end', '/console/sessions/end-others']
+
+/**
+ * Lists the routes for people who are signed in. Someone else may be using a session that has rested, so that every
+ * form asks for a sign-in then, and not only the pages with money.
+ */
+function personRoutes(frame: Frame): readonly PublicRoute[] {
+  const isOpen = ({ method, path }: PublicRoute) => method === 'GET' || alsoRested.includes(path)
+  return [
+    ...routesOf(frame).filter((route) => isOpen(route)),
+    ...routesOf({ ...frame, withPerson: frame.withMoney }).filter((route) => !isOpen(route)),
+  ]
+}
+
+const routesOf: Routes = (frame) => [
   ...homeRoutes(frame),
   ...inboxRoutes(frame),
   ...transactionRoutes(frame),

@@ -261,25 +261,37 @@ function deviceRoutes(frame: DeskFrame): readonly PublicRoute[] {
     ),
     staffRoute(frame, 'device', 'POST', '/device', async (request, person) => {
       const code = readForm(request)('code')
-      // Someone else may be using a session that was idle.
-      if (person.signed.session.rested) return seeOther('sign-in')
       const confirmed = await ifFound(staff.commands.confirm(person.signed, code))
       if (confirmed === undefined) return show(request, person, { code, error: true })
       const said = fill(deskTexts[person.view.language].commands.confirmed, { origin: confirmed.origin })
       return show(request, person, { code: '', said })
     }),
-    staffRoute(frame, 'device', 'POST', '/device/{id}/end', async (request, { signed }) => {
-      const { id = '' } = request.params
-      const own = (await staff.commands.list(db, signed.account.id)).find((token) => token.id === id)
-      if (own !== undefined) await ifFound(db.transaction((tx) => staff.commands.end(tx, own.id)))
-      return seeOther('../../device')
-    }),
-    staffRoute(frame, 'device', 'POST', '/sessions/{id}/end', async (request, { signed }) => {
-      const { id = '' } = request.params
-      if (!uuidPattern.test(id)) throw notFound('page')
-      await staff.endSession(signed.account.id, id)
-      return seeOther('../../device')
-    }),
+    staffRoute(
+      frame,
+      'device',
+      'POST',
+      '/device/{id}/end',
+      async (request, { signed }) => {
+        const { id = '' } = request.params
+        const own = (await staff.commands.list(db, signed.account.id)).find((token) => token.id === id)
+        if (own !== undefined) await ifFound(db.transaction((tx) => staff.commands.end(tx, own.id)))
+        return seeOther('../../device')
+      },
+      { alsoRested: true },
+    ),
+    staffRoute(
+      frame,
+      'device',
+      'POST',
+      '/sessions/{id}/end',
+      async (request, { signed }) => {
+        const { id = '' } = request.params
+        if (!uuidPattern.test(id)) throw notFound('page')
+        await staff.endSession(signed.account.id, id)
+        return seeOther('../../device')
+      },
+      { alsoRested: true },
+    ),
   ]
 }
 
@@ -302,7 +314,6 @@ function changeRoutes(frame: DeskFrame): readonly PublicRoute[] {
     staffRoute(frame, 'changes', 'POST', `/changes/{id}/${name}`, async (request, { signed, view }) => {
       const { id = '' } = request.params
       if (!uuidPattern.test(id)) throw notFound('page')
-      if (signed.session.rested) return seeOther('../../sign-in')
       try {
         return answer(request, view, await act(signed, id, request))
       } catch (error) {

@@ -8,7 +8,7 @@ import { permissions } from '@partner-payments/wire'
 import { checkboxes, field, select } from '../kit/forms.ts'
 import { permissionFields } from '../console/permission-fields.ts'
 import type { Tone } from '../kit/parts.ts'
-import { type FieldReader, readForm, seeOther } from '../kit/request.ts'
+import { type FieldReader, readForm } from '../kit/request.ts'
 import type { ConsoleView } from '../kit/frame.ts'
 import { html, type Html } from '../html.ts'
 import { fill } from '../language.ts'
@@ -171,13 +171,12 @@ function readRefusal(view: ConsoleView, command: string, error: Refusal): Pick<R
   return { error: cure === 'is required' ? fill(missing, { label }) : `${label} ${cure}`, field: option }
 }
 
-/** Creates the route of a form that runs a command. A person whose session was idle must sign in first. */
+/** Creates the route of a form that runs a command. */
 export const commandRoute = (frame: DeskFrame, { place, path, key = readId, ...form }: CommandForm): PublicRoute =>
   staffRoute(frame, place, 'POST', path, async (request, person) => {
     const keys = await key(request)
     const typed = readForm(request)
     const { changes } = frame
-    if (person.signed.session.rested) return seeOther(`${person.view.root}sign-in`)
     const command = typeof form.command === 'string' ? form.command : form.command(typed)
     try {
       const asked = Object.fromEntries(changes.form(command).map(({ name }) => [name, typed(name).trim()]))

@@ -15,7 +15,6 @@ export const noteRoutes = (frame: DeskFrame): readonly PublicRoute[] => [
     const kind = noteSubjectKinds.find((each) => each === form('kind'))
     const [partnerId, subjectId] = [form('partner'), form('id')]
     if (kind === undefined || !uuidPattern.test(partnerId) || !uuidPattern.test(subjectId)) throw notFound('page')
-    if (signed.session.rested) return seeOther(`${view.root}sign-in`)
     // Each call refuses (404) an object that the partner does not have.
     if (kind === 'customer') await customers.find(db, partnerId, subjectId)
     else if (kind === 'payee') {

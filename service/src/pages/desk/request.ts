@@ -249,17 +249,26 @@ export function redirectToSignIn({ root }: ConsoleView, { path, query, body }: P
   return seeOther(next === 'home' ? `${root}sign-in` : pathWithQuery(`${root}sign-in`, { next }))
 }
 
-/** Creates a route for staff members. `current`: the place of its page in the navigation. */
+/**
+ * Creates a route for staff members. `current`: the place of its page in the navigation. Someone else may be using a
+ * session that has rested, so a form leads to the sign-in. `alsoRested`: a form that only ends access.
+ */
 export const staffRoute = (
   frame: DeskFrame,
   current: DeskPlace,
   method: 'GET' | 'POST',
   path: string,
   act: (request: PublicRequest, person: Person) => PublicAnswer | Promise<PublicAnswer>,
+  { alsoRested = false }: { readonly alsoRested?: boolean } = {},
 ): PublicRoute => ({
   method,
   path: `/desk${path}`,
-  handle: (request) => withStaff(frame, request, current, (person) => act(request, person)),
+  handle: (request) =>
+    withStaff(frame, request, current, (person) =>
+      method === 'POST' && person.signed.session.rested && !alsoRested
+        ? seeOther(`${person.view.root}sign-in`)
+        : act(request, person),
+    ),
 })
 
 const attributes = 'Path=/; Secure; HttpOnly; SameSite=Strict'

@@ -20,7 +20,14 @@ export {
   waitingReasons,
   listAccounts as staffAccounts,
 } from './store.ts'
-export { createStaffChanges, type StaffChange, type StaffChanges, createStaff, type Staff } from './service.ts'
+export {
+  changesJob,
+  createStaffChanges,
+  type StaffChange,
+  type StaffChanges,
+  createStaff,
+  type Staff,
+} from './service.ts'
 
 export { eraseNotes, keptNotes, type StaffNote, type NoteSubject, noteSubjectKinds } from './store.ts'
 

@@ -5,6 +5,7 @@ import { type CaseRow, type Decisions, kindsHiddenFromPartners, operatorPartnerI
 import {
   after,
   type Clock,
+  hourMs,
   isEmptyName,
   newId,
   personKey,
@@ -14,6 +15,7 @@ import {
 } from '../../kernel/index.ts'
 import { createFactQueue } from '../../inbox/index.ts'
 import type { Tx } from '../../postgres/index.ts'
+import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 import type { Hit, Screening } from '../../screening/index.ts'
 import type { Session, SignIn } from '../sign-in/index.ts'
 import { type Assignments, createAssignments } from './assignments.ts'
@@ -378,7 +380,12 @@ export type StaffChanges = {
   readonly propose: (
     tx: Tx,
     by: SecondPerson,
-    change: { readonly command: string; readonly options: Readonly<Record<string, unknown>> },
+    change: {
+      readonly command: string
+      readonly options: Readonly<Record<string, unknown>>
+      /** Options that are erased when the change is carried out or rejected, or has expired. */
+      readonly unrecorded?: Readonly<Record<string, unknown>>
+    },
   ) => Promise<StaffChange>
   /** Reads a change. Refuses: not_found. */
   readonly get: (tx: Tx, id: string) => Promise<StaffChange>
@@ -399,6 +406,8 @@ export type StaffChanges = {
    * not_found, validation_failed.
    */
   readonly carryOut: (tx: Tx, id: string, by: SecondPerson, mayRun: CanRunCommand) => Promise<void>
+  /** Erases the unrecorded options of expired changes. */
+  readonly forgetExpired: (tx: Tx) => Promise<void>
   /** Counts the accounts that could approve a change of staff. */
   readonly admins: (tx: Tx) => Promise<number>
 }
@@ -441,18 +450,18 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
     await store.decideChange(tx, row.id, decided)
   }
   return {
-    propose: async (tx, by, { command, options }) => {
+    propose: async (tx, by, { command, options, unrecorded = {} }) => {
       const now = clock.now()
       const row = {
         id: newId(),
         command,
-        options: JSON.stringify(options),
+        options: JSON.stringify({ ...options, ...unrecorded }),
         proposedBy: by.id,
         proposedByName: by.fullName,
         proposedAt: now,
         expiresAt: after(now, changeMs),
       }
-      await store.insertChange(tx, row)
+      await store.insertChange(tx, { ...row, options, unrecorded })
       const fact = { partnerId: operatorPartnerId, subject: row.id, facts: { kind: command, by: by.fullName } }
       facts.append(tx, [{ ...fact, type: 'change.waits' }])
       return {
@@ -492,6 +501,18 @@ export function createStaffChanges({ clock }: { readonly clock: Clock }): StaffC
       else await refusePersons(tx, row, by, mayRun)
       await store.markChangeDone(tx, id, clock.now())
     },
+    forgetExpired: (tx) => store.forgetExpired(tx, clock.now()),
     admins: async (tx) => (await store.listAccounts(tx)).filter(({ role }) => role === 'admin').length,
   }
 }
+
+/** Erases options that the audit log omits, because an expired change needs them no more. */
+export const changesJob = ({ db, clock }: Pick<StaffDeps, 'db' | 'clock'>): Job =>
+  defineJob({
+    name: 'staff.changes',
+    everyMs: hourMs,
+    run: async () => {
+      await createStaffChanges({ clock }).forgetExpired(db)
+      return 0
+    },
+  })

@@ -226,18 +226,23 @@ export type ChangeRow = {
   readonly doneAt: Date | null
 }
 
-const changeColumns = sql`id, command, options::text as options, proposed_by, proposed_by_name, proposed_at, expires_at,
+/** Erases the options that the audit log omits. No option of a command has this name. */
+const withoutUnrecorded = sql`options - '_unrecorded'`
+
+const changeColumns = sql`id, command,
+  (${withoutUnrecorded} || coalesce(options -> '_unrecorded', '{}'))::text as options, proposed_by, proposed_by_name, proposed_at, expires_at,
   decided_by, decided_by_name, decided_at, approved, reason, done_at`
 
-type NewChange = Pick<
-  ChangeRow,
-  'id' | 'command' | 'options' | 'proposedBy' | 'proposedByName' | 'proposedAt' | 'expiresAt'
->
+type NewChange = Pick<ChangeRow, 'id' | 'command' | 'proposedBy' | 'proposedByName' | 'proposedAt' | 'expiresAt'> & {
+  readonly options: Readonly<Record<string, unknown>>
+  readonly unrecorded: Readonly<Record<string, unknown>>
+}
 
-export async function insertChange(tx: Tx, row: NewChange): Promise<void> {
+export async function insertChange(tx: Tx, { options, unrecorded, ...row }: NewChange): Promise<void> {
+  const all = Object.keys(unrecorded).length === 0 ? options : { ...options, _unrecorded: unrecorded }
   await tx.run(sql`/* staff.insertChange */
     insert into staff.changes (id, command, options, proposed_by, proposed_by_name, proposed_at, expires_at)
-    values (${row.id}, ${row.command}, ${row.options}::jsonb, ${row.proposedBy}, ${row.proposedByName},
+    values (${row.id}, ${row.command}, ${JSON.stringify(all)}::jsonb, ${row.proposedBy}, ${row.proposedByName},
       ${row.proposedAt}, ${row.expiresAt})`)
 }
 
@@ -271,12 +276,20 @@ type Decision = {
 export async function decideChange(tx: Tx, id: string, { by, byName, approved, reason, now }: Decision): Promise<void> {
   await tx.run(sql`/* staff.decideChange */
     update staff.changes
-    set decided_by = ${by}, decided_by_name = ${byName}, decided_at = ${now}, approved = ${approved}, reason = ${reason}
+    set decided_by = ${by}, decided_by_name = ${byName}, decided_at = ${now}, approved = ${approved}, reason = ${reason},
+      options = ${approved ? sql`options` : withoutUnrecorded}
     where id = ${id}`)
 }
 
 export async function markChangeDone(tx: Tx, id: string, now: Date): Promise<void> {
-  await tx.run(sql`/* staff.markChangeDone */ update staff.changes set done_at = ${now} where id = ${id}`)
+  await tx.run(sql`/* staff.markChangeDone */
+    update staff.changes set done_at = ${now}, options = ${withoutUnrecorded} where id = ${id}`)
+}
+
+export async function forgetExpired(tx: Tx, now: Date): Promise<void> {
+  await tx.run(sql`/* staff.forgetExpired */
+    update staff.changes set options = ${withoutUnrecorded}
+    where done_at is null and approved is not false and expires_at <= ${now} and options ? '_unrecorded'`)
 }
 
 export const queueItemKinds = ['hit', 'payout', 'deposit', 'pool', 'connector', 'change', 'review'] as const
