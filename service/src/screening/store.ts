@@ -123,7 +123,7 @@ export function recordScreened(tx: Tx, claim: ClaimedSubject, generation: number
 export async function eraseSubjects(tx: Tx, partnerId: string, given: readonly string[]): Promise<void> {
   if (given.length === 0) return
   // Lock order: the subjects, then their hits, like the worker. Afterwards the worker adds no hit to the subjects that are deleted.
-  await tx.rows(sql`/* screening.forgetSubjects */
+  await tx.rows(sql`/* screening.eraseSubjects */
     select id from screening.subjects where partner_id = ${partnerId} and id = any(${given}::uuid[])
     order by kind, id for update`)
   const held = await tx.rows<{ subjectId: string }>(sql`/* screening.eraseSubjects */
