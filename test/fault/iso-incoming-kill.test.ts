@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { BankEntry, EntryDetail } from '../../service/src/iso20022/index.ts'
 import { minuteMs } from '../../service/src/kernel/index.ts'
 import { sql } from '../../service/src/postgres/index.ts'
 import { submitDuePayouts } from '../../service/src/banks/settlement/index.ts'
@@ -124,6 +125,48 @@ test('a process killed at any point applies each booking exactly once', async (t
       service.clock.advance(minuteMs)
       await createIncomingBank(service, folders).work()
       await check(service, folders, partner)
+    } finally {
+      await service.close()
+      await folders.remove()
+    }
+  })
+})
+
+/** Two credits are announced; the statement lists three sums that may be any of them, and is read twice for that. */
+async function putEqualSums(folders: BankFolders, iban: string) {
+  const unnamed = (details: readonly Partial<EntryDetail>[]): BankEntry => {
+    const { bankReference: _none, ...entry } = entryOf(5n, { details })
+    return entry
+  }
+  const named = ['A', 'B'].map((endToEndId) => unnamed([{ references: { endToEndId }, creditorAccount: { iban } }]))
+  const others = Array.from({ length: creditsCount }, () => entryOf(1n, { details: [{ creditorAccount: { iban } }] }))
+  const listed = [unnamed([]), ...others, unnamed([]), unnamed([])]
+  const closing = floatMinor + BigInt(creditsCount) + 15n
+  const statement = { kind: 'camt.053', opening: floatMinor, closing, statementId: 'S' } as const
+  await folders.put('a.xml', reportXml(named))
+  await folders.put('b.xml', reportXml(listed, statement))
+  await folders.put('c.xml', reportXml(listed, statement))
+}
+
+test('a process killed at any point counts each of several equal sums once', async (t) => {
+  await killAtCrashPoints(t, { worker: 'incoming files', pointsMin: 20 }, async (runWorker) => {
+    const service = await createTestService({ chooseConnector: () => 'iso20022' })
+    const folders = await createBankFolders()
+    try {
+      const { partnerId, customer } = await addPartner(service, floatMinor)
+      const { ibans } = await service.accounts.create(partnerId, customer.id)
+      await putEqualSums(folders, ibans[0].iban)
+      await runWorker(service, { root: folders.root })
+      service.clock.advance(minuteMs)
+      await createIncomingBank(service, folders).work()
+      const rows = await service.db.rows(sql`
+        select kind, count(*)::integer as count, count(statement_id)::integer as linked from rails.iso_entries
+        where amount = 5 group by kind order by kind`)
+      assert.deepEqual(rows, [
+        { kind: 'credit', count: 2, linked: 2 },
+        { kind: 'waiting', count: 1, linked: 1 },
+      ])
+      assert.equal((await balanceOf(service, partnerId)).posted, floatMinor + BigInt(creditsCount) + 10n)
     } finally {
       await service.close()
       await folders.remove()

@@ -26,12 +26,16 @@ export type UnmatchedBooking = { readonly booking: Booking; readonly rival: stor
 export type AnnouncedMatches = {
   /** The entry of each booking. */
   readonly payments: ReadonlyMap<Booking, store.EntryCandidate>
+  /** The known payments of each sum that has their reference, or else their amount and day. */
+  readonly counted: ReadonlyMap<Booking, readonly store.CountedGroup[]>
   /** The sum that each booking equals or belongs to. */
   readonly sums: ReadonlyMap<Booking, store.EntryCandidate>
   /** The payments of each sum. */
   readonly groups: ReadonlyMap<Booking, store.EntryGroup>
   /** The entry that each booking may be, if only a person can decide. */
   readonly doubts: ReadonlyMap<Booking, store.KnownEntry>
+  /** Sums left to the second reading, because a later page may list the payment that they seem to repeat. */
+  readonly unsure: ReadonlySet<Booking>
 }
 
 type Pair = AnyPair<Booking, store.EntryCandidate>
@@ -64,16 +68,85 @@ export async function matchAnnouncedEntries(
   const open = new Set(rows.filter(({ id }) => !taken.has(id)))
   const context = { reading, facts: cacheEvidence() }
   const { payments, doubts } = matchPayments(context, unknown, open, isSure)
-  const left = entries.filter((entry) => entry.every(({ booking }) => !payments.has(booking)))
-  const { sums, unsure } = matchSums(context, left, open, isSure)
-  const groups = await matchGroups(tx, of, reading, wanted, { entries: left, sums })
-  for (const booking of [...sums.keys(), ...groups.keys()]) doubts.delete(booking)
-  for (const [booking, row] of unsure) if (!groups.has(booking)) doubts.set(booking, row)
-  const known = { payments, sums, groups, doubts }
+  const used = new Set([...taken, ...[...payments.values()].map(({ id }) => id)])
+  const counted = await matchCounted(tx, of, reading, unknown, used)
+  const groupsUsed = new Set([...counted.values()].flat().map(placeKey))
+  for (const row of open) if (groupsUsed.has(placeKey(row))) open.delete(row)
+  const left = entries.filter((entry) => entry.every(({ booking }) => !payments.has(booking) && !counted.has(booking)))
+  const found = matchSums(context, left, open, isSure)
+  const { sums } = found
+  for (const { id } of sums.values()) used.add(id)
+  const isFree = (group: store.EntryGroup) => !groupsUsed.has(placeKey(group)) && !group.ids.some((id) => used.has(id))
+  const groups = await matchGroups(tx, of, reading, wanted, { entries: left, sums, isFree })
+  const unsure = new Set(isSure ? [...findUnsure(counted), ...groups.byAmount.keys()] : [])
+  const known = { payments, counted, sums, groups: new Map([...groups.certain, ...groups.byAmount]), doubts }
+  for (const booking of [...sums.keys(), ...known.groups.keys()]) doubts.delete(booking)
+  for (const [booking, row] of found.unsure) if (!known.groups.has(booking)) doubts.set(booking, row)
   const without = unknown.filter(({ booking }) => Object.values(known).every((of) => !of.has(booking)))
   for (const [booking, row] of await findDisplaced(tx, of, context, { wanted, unknown: without, open }))
     doubts.set(booking, row)
-  return known
+  return { ...known, unsure }
+}
+
+const placeKey = ({ messageId, position }: { readonly messageId: string; readonly position: bigint }): string =>
+  `${messageId} ${position}`
+
+export const dayKey = ({ booking, bookedOn }: store.BookingDay): string => `${booking}\n${bookedOn}`
+
+/** Lists the sums without a bank reference, which other bookings of the day may equal. */
+const findUnsure = (counted: AnnouncedMatches['counted']): readonly Booking[] =>
+  [...counted.keys()].filter(({ unit }) => unit.references.bank === null)
+
+/** Matches sums whose payments are known under the same booking. Each payment counts for one sum of the message. */
+async function matchCounted(
+  tx: Tx,
+  of: store.AccountKey,
+  reading: store.MessageReading,
+  unknown: readonly UnmatchedBooking[],
+  used: ReadonlySet<string>,
+): Promise<AnnouncedMatches['counted']> {
+  const sums = unknown
+    .flatMap(({ booking }) =>
+      booking.unit.isSum && booking.unit.booking !== null ? [{ booking, name: booking.unit.booking }] : [],
+    )
+    // A sum that states its number of payments fits fewer entries.
+    .toSorted((one, other) => other.booking.unit.payments - one.booking.unit.payments)
+  if (sums.length === 0) return new Map()
+  const bookings = [...new Set(sums.map(({ name }) => name))]
+  const groups = await store.countedGroups(tx, of, reading, { bookings, taken: [...used] })
+  const byDay = Map.groupBy(groups, dayKey)
+  const counted = new Map<Booking, readonly store.CountedGroup[]>()
+  for (const { booking, name } of sums) {
+    const { unit } = booking
+    const day = dayKey({ booking: name, bookedOn: unit.bookedOn })
+    const open = (byDay.get(day) ?? []).filter((group) => isOpen(reading, booking, group))
+    const fits = (list: readonly store.CountedGroup[]) =>
+      list.length > 0 &&
+      addUp(list, 'amount') === unit.amount &&
+      (unit.payments === 1 || Number(addUp(list, 'payments')) === unit.payments)
+    const one = open.find((group) => fits([group]))
+    const found = one === undefined ? open : [one]
+    if (!fits(found)) continue
+    counted.set(booking, found)
+    const taken = new Set(found)
+    byDay.set(
+      day,
+      (byDay.get(day) ?? []).filter((group) => !taken.has(group)),
+    )
+  }
+  return counted
+}
+
+const addUp = (groups: readonly store.CountedGroup[], what: 'amount' | 'payments'): bigint =>
+  groups.reduce((sum, group) => sum + group[what], 0n)
+
+/**
+ * Reports whether a statement may still list the payments. Without a bank reference, an equal booking on another
+ * statement is another payment.
+ */
+function isOpen(reading: store.MessageReading, { unit, statementId }: Booking, group: store.CountedGroup): boolean {
+  if (!isStatement(reading) || group.statementId === null) return true
+  return unit.references.bank !== null && group.statementId !== statementId
 }
 
 /**
@@ -266,6 +339,8 @@ const isNamedBy = (
 ): boolean => own.detailsIn === messageName || other.detailsIn === messageId
 
 const sumSure = 60
+/** A sum without a reference has the same direction, amount and day: which of several equal sums it is does not matter. */
+const sumAlike = 30
 
 /** Rates whether two reports of an amount are about one entry, if one of them does not list its payments. */
 function sumPoints(
@@ -288,25 +363,57 @@ type RatedSum<T> = {
   readonly row: T
   readonly points: number
   readonly isSameDay: boolean
+  /** Set if the row is a sum without a bank reference: equal sums of a day have the same value. */
+  readonly equal: string | null
 }
 const isByAmount = ({ points }: { readonly points: number }): boolean => points < sumSure
 
-/** Chooses the best row of each entry. A match by amount only counts if it is the only one of that day. */
+/** Chooses the best row of each entry. A match by amount only counts if the choice does not matter. */
 function chooseSums<T extends object>(
   pairs: readonly RatedSum<T>[],
 ): ReadonlyMap<readonly UnmatchedBooking[], RatedSum<T>> {
   const found = new Map<readonly UnmatchedBooking[], RatedSum<T>>()
   const taken = new Set<T>()
-  const isOnly = ({ entry, row }: RatedSum<T>) =>
-    !pairs.some((other) => (other.entry === entry) !== (other.row === row))
+  const isClear = findClear(pairs)
   for (const pair of pairs.toSorted((a, b) => b.points - a.points || Number(b.isSameDay) - Number(a.isSameDay))) {
-    const { entry, row, isSameDay } = pair
+    const { entry, row, points } = pair
     if (found.has(entry) || taken.has(row)) continue
-    if (isByAmount(pair) && !(isSameDay && isOnly(pair))) continue
+    if (points < sumAlike && !isClear(entry)) continue
     found.set(entry, pair)
     taken.add(row)
   }
   return found
+}
+
+/**
+ * Decides whether the choice among the rows of an entry does not matter. All are of its day, and they are equal sums, or
+ * fit only equal sums, which are at least as many.
+ */
+function findClear<T extends object>(pairs: readonly RatedSum<T>[]): (entry: readonly UnmatchedBooking[]) => boolean {
+  const byEntry = Map.groupBy(pairs, ({ entry }) => entry)
+  const byRow = Map.groupBy(pairs, ({ row }) => row)
+  const known = new Map<readonly UnmatchedBooking[], boolean>()
+  const decide = (entry: readonly UnmatchedBooking[]): boolean => {
+    const rows = new Set((byEntry.get(entry) ?? []).map(({ row }) => row))
+    const rivals = new Set([...rows].flatMap((row) => (byRow.get(row) ?? []).map((pair) => pair.entry)))
+    const own = [...rivals].flatMap((rival) => byEntry.get(rival) ?? [])
+    if (!own.every(({ row, isSameDay }) => isSameDay && rows.has(row))) return false
+    const [first] = own
+    if (first?.equal !== null && own.every(({ equal }) => equal === first?.equal)) return true
+    return rows.size <= rivals.size && [...rivals].every((rival) => isEqualSum(rival, entry))
+  }
+  return (entry) => {
+    const isClear = known.get(entry) ?? decide(entry)
+    known.set(entry, isClear)
+    return isClear
+  }
+}
+
+function isEqualSum(one: readonly UnmatchedBooking[], other: readonly UnmatchedBooking[]): boolean {
+  if (one === other) return true
+  const [own, others] = [one[0]?.booking.unit, other[0]?.booking.unit]
+  if (own === undefined || others === undefined || !own.isSum || !others.isSum) return false
+  return own.references.bank === null && own.booking === others.booking && own.payments === others.payments
 }
 
 /**
@@ -329,7 +436,10 @@ function matchSums(
       if (days < 0 || days > statementDaysMax) return []
       const other = { ...row, references: readReferences(row), count: Number(row.payments) }
       const count = paymentCount(entry)
-      const pair = { entry, row, points: sumPoints(reading, unit, count, other), isSameDay: days === 0 }
+      const isAlike = unit.references.bank === null && unit.booking === row.booking && isSumRow(row)
+      const points = Math.max(sumPoints(reading, unit, count, other), isAlike ? sumAlike : 0)
+      const isUnnamedSum = isSumRow(row) && (other.references.bank ?? null) === null
+      const pair = { entry, row, points, isSameDay: days === 0, equal: isUnnamedSum ? row.booking : null }
       // A sum of several payments does not match a single payment of the same amount.
       const isOtherCount = count > 1 && (isSumRow(row) ? other.count > 1 && other.count !== count : true)
       return isByAmount(pair) && isOtherCount ? [] : [pair]
@@ -354,11 +464,17 @@ async function matchGroups(
   {
     entries,
     sums,
-  }: { readonly entries: readonly (readonly UnmatchedBooking[])[]; readonly sums: AnnouncedMatches['sums'] },
-): Promise<AnnouncedMatches['groups']> {
+    isFree,
+  }: {
+    readonly entries: readonly (readonly UnmatchedBooking[])[]
+    readonly sums: AnnouncedMatches['sums']
+    readonly isFree: (group: store.EntryGroup) => boolean
+  },
+): Promise<{ readonly certain: AnnouncedMatches['groups']; readonly byAmount: AnnouncedMatches['groups'] }> {
   const open = entries.filter(([first]) => first !== undefined && first.booking.unit.isSum && !sums.has(first.booking))
-  if (open.length === 0) return new Map()
-  const groups = await store.entryGroups(tx, of, reading, { ...wanted, amounts: open.map(entryTotal) })
+  if (open.length === 0) return { certain: new Map(), byAmount: new Map() }
+  const known = await store.entryGroups(tx, of, reading, { ...wanted, amounts: open.map(entryTotal) })
+  const groups = known.filter(isFree)
   const pairs = open.flatMap((entry) => {
     const { unit } = (entry[0] as UnmatchedBooking).booking
     return groups.flatMap((row): readonly RatedSum<store.EntryGroup>[] => {
@@ -368,8 +484,12 @@ async function matchGroups(
       if (row.amount !== unit.amount || row.isReversal !== unit.isReversal || days < 0 || days > statementDaysMax)
         return []
       const other = { ...row, references: readReferences(row), count: row.ids.length }
-      return [{ entry, row, points: sumPoints(reading, unit, paymentCount(entry), other), isSameDay: days === 0 }]
+      const points = sumPoints(reading, unit, paymentCount(entry), other)
+      return [{ entry, row, points, isSameDay: days === 0, equal: null }]
     })
   })
-  return new Map([...chooseSums(pairs)].map(([entry, { row }]) => [(entry[0] as UnmatchedBooking).booking, row]))
+  const found = [...chooseSums(pairs).values()]
+  const pick = (list: readonly RatedSum<store.EntryGroup>[]) =>
+    new Map(list.map(({ entry, row }) => [(entry[0] as UnmatchedBooking).booking, row]))
+  return { certain: pick(found.filter((pair) => !isByAmount(pair))), byAmount: pick(found.filter(isByAmount)) }
 }

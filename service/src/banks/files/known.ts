@@ -4,8 +4,8 @@
  */
 import { amountText, deriveTimeId, newId, nilId } from '../../kernel/index.ts'
 import type { Tx } from '../../postgres/index.ts'
-import { matchAnnouncedEntries, entryEvidence, type UnmatchedBooking } from './announced.ts'
-import { type Booking, toDebtor } from './units.ts'
+import { dayKey, matchAnnouncedEntries, entryEvidence, type UnmatchedBooking } from './announced.ts'
+import { type Booking, countedKey, toDebtor } from './units.ts'
 import { agreesBesidesReference, comparePayments, evidencePoints, paymentEvidence } from './evidence.ts'
 import { oddityReport, type Report } from './reports.ts'
 import { absolute } from './accounts.ts'
@@ -36,6 +36,8 @@ type PageState = {
   readonly rows: ReadonlyMap<string, entries.KnownEntry>
   readonly reading: entries.MessageReading
   readonly seen: Map<string | null, Set<string>>
+  /** Payments that sums of this page repeat, by statement. */
+  readonly counted: Map<string | null, entries.CountedGroup[]>
   /** Entries matched by bookings of this page. */
   readonly taken: Set<string>
   readonly aliases: entries.EntryAlias[]
@@ -58,15 +60,14 @@ export async function findKnownBookings(
     rows,
     reading,
     seen: new Map(),
+    counted: new Map(),
     taken: new Set(),
     aliases: [],
     replaced: new Map(),
     reports: [],
   }
-  const summed = await findCountedSums(tx, of, page, named)
   const unknown: UnmatchedBooking[] = []
   const byKey = named.flatMap(({ booking, rival }): readonly NewBooking[] => {
-    if (summed.has(booking)) return []
     const found = matchByKey(of, page, booking)
     if (found === undefined) unknown.push({ booking, rival })
     return found ?? []
@@ -76,6 +77,8 @@ export async function findKnownBookings(
   if (page.replaced.size > 0) entries.deleteWaiting(tx, of.operatorId, [...page.replaced.keys()])
   for (const [statementId, ids] of page.seen)
     entries.recordEntrySightings(tx, of.operatorId, [...ids], { statementId, announced: reading.announced })
+  for (const [statementId, groups] of page.counted)
+    entries.recordGroupSightings(tx, of, groups, { statementId, announced: reading.announced })
   if (page.aliases.length > 0) entries.insertAliases(tx, of, page.aliases)
   return { fresh: [...byKey, ...kept], deferred: unsure + deferred, reports: page.reports, corrections }
 }
@@ -167,13 +170,29 @@ function matchByKey(of: entries.AccountKey, page: PageState, booking: Booking): 
   const { unit, keys, wholes, statementId } = booking
   const own = findRow(page.rows, keys, booking)
   if (own !== undefined) {
+    if (own.entryKey === countedKey(booking.key, page.reading.id)) {
+      page.taken.add(own.id)
+      return []
+    }
     markSeen(page, own, booking)
     const isNamedNow = own.kind === 'waiting' && !unit.isSum && own.messageId !== page.reading.id
     return isNamedNow ? [{ booking, statementId: own.statementId ?? statementId, waiting: own }] : []
   }
   const sum = findRow(page.rows, wholes, booking)
-  return sum === undefined ? undefined : matchPartOfSum(of, page, booking, sum)
+  return sum === undefined || isOtherPayment(booking, sum) ? undefined : matchPartOfSum(of, page, booking, sum)
 }
+
+/**
+ * Reports whether the key of a whole booking leads to another payment. Without a bank reference, equal bookings of a day
+ * share such a key.
+ */
+const isOtherPayment = (booking: Booking, row: entries.KnownEntry): boolean =>
+  row.isAlias &&
+  row.kind !== 'waiting' &&
+  row.kind !== 'unknown' &&
+  booking.unit.references.bank === null &&
+  booking.unit.amount === row.amount &&
+  bookingVerdict(booking, row) === 'other'
 
 /** Matches a booking that is part of a known sum. Its payments replace a sum that waits for them. */
 function matchPartOfSum(
@@ -213,7 +232,7 @@ async function matchByContent(
   { unknown, isSure }: { readonly unknown: readonly UnmatchedBooking[]; readonly isSure: boolean },
 ): Promise<{ readonly fresh: readonly NewBooking[]; readonly deferred: number }> {
   if (unknown.length === 0) return { fresh: [], deferred: 0 }
-  const { payments, sums, groups, doubts } = await matchAnnouncedEntries(tx, of, page.reading, {
+  const { payments, counted, sums, groups, doubts, unsure } = await matchAnnouncedEntries(tx, of, page.reading, {
     unknown,
     taken: page.taken,
     isSure,
@@ -225,7 +244,10 @@ async function matchByContent(
     const sum = sums.get(booking)
     const group = groups.get(booking)
     const doubt = doubts.get(booking)
+    const countedGroups = counted.get(booking)
     if (row !== undefined) markSeen(page, row, booking)
+    else if (unsure.has(booking)) deferred += 1
+    else if (countedGroups !== undefined) markCounted(page, countedGroups, booking)
     else if (sum !== undefined) {
       if (!booking.unit.isSum) return matchPartOfSum(of, page, booking, sum)
       markSeen(page, sum, booking)
@@ -246,39 +268,14 @@ function markGroupSeen({ seen, aliases }: PageState, { ids }: entries.EntryGroup
   seen.set(statementId, all)
 }
 
-/** Finds sums whose payments are already counted. */
-async function findCountedSums(
-  tx: Tx,
-  of: entries.AccountKey,
-  { rows, reading }: PageState,
-  named: readonly KeyedBooking[],
-): Promise<ReadonlySet<Booking>> {
-  const bookings = named.map(({ booking }) => booking)
-  const sums = bookings.flatMap((booking) => {
-    const { unit } = booking
-    return unit.isSum && unit.booking !== null && findRow(rows, booking.keys, booking) === undefined
-      ? [{ booking, day: { booking: unit.booking, bookedOn: unit.bookedOn } }]
-      : []
-  })
-  if (sums.length === 0) return new Set()
-  const names = [...new Set(sums.map(({ day }) => day.booking))]
-  const totals = new Map((await entries.sumsOfBookings(tx, of, names)).map((sum) => [dayKey(sum), sum]))
-  // Without a bank reference, a booking is identified by day and amount, which other payments may share.
-  const found = sums.filter(({ booking: { unit }, day }) => {
-    const { amount, payments } = totals.get(dayKey(day)) ?? {}
-    return amount === unit.amount && (unit.payments === 1 || Number(payments) === unit.payments)
-  })
-  for (const [statementId, own] of Map.groupBy(found, ({ booking }) => booking.statementId))
-    entries.recordBookingSightings(
-      tx,
-      of,
-      own.map(({ day }) => day),
-      { statementId, announced: reading.announced },
-    )
-  return new Set(found.map(({ booking }) => booking))
+/** Marks the payments of a sum. The key holds for this message only, because each message numbers equal sums from 1. */
+function markCounted(page: PageState, groups: readonly entries.CountedGroup[], { statementId, key }: Booking): void {
+  const [first] = groups
+  if (first !== undefined) page.aliases.push({ entryKey: countedKey(key, page.reading.id), entryId: first.firstId })
+  const all = page.counted.get(statementId) ?? []
+  all.push(...groups)
+  page.counted.set(statementId, all)
 }
-
-const dayKey = ({ booking, bookedOn }: entries.BookingDay): string => `${booking}\n${bookedOn}`
 
 /** Reports a sum that was booked to suspense before a message listed its payments. A person finds them in the message. */
 function lateSumReport(of: entries.AccountKey, { id, entryKey }: entries.KnownEntry): Report {

@@ -132,26 +132,37 @@ export function announcedEntries(
 /** The bookings of a reference on one day: a bank may reuse the reference on another day. */
 export type BookingDay = { readonly booking: string; readonly bookedOn: string }
 
-/** Sums the known payments of each booking by day. */
-export function sumsOfBookings(
+/** The known payments of a booking that one entry of an earlier message has reported. */
+export type CountedGroup = BookingDay & {
+  readonly messageId: string
+  readonly position: bigint
+  readonly statementId: string | null
+  readonly firstId: string
+  readonly amount: Minor
+  readonly payments: bigint
+}
+
+/** Lists the known payments of bookings by the entry that reported them, oldest first. `taken`: ids to leave out. */
+export function countedGroups(
   tx: Tx,
   of: AccountKey,
-  bookings: readonly string[],
-): Promise<readonly (BookingDay & { readonly amount: Minor; readonly payments: bigint })[]> {
+  { id }: Pick<MessageReading, 'id'>,
+  { bookings, taken }: { readonly bookings: readonly string[]; readonly taken: readonly string[] },
+): Promise<readonly CountedGroup[]> {
   return tx.rows(
-    unprepared(sql`/* rails.sumsOfBookings */
-    select booking, booked_on::text as booked_on, sum(amount)::bigint as amount, count(*) as payments
+    unprepared(sql`/* rails.countedGroups */
+    select booking, booked_on::text as booked_on, message_id, position, statement_id, min(id::text)::uuid as first_id,
+      sum(amount)::bigint as amount, count(*) as payments
     from rails.iso_entries
     where partner_id = ${of.operatorId} and connector = ${of.connector} and account = ${of.account}
       and currency = ${of.currency} and booking = any(${[...bookings]}::text[]) and position('#' in entry_key) > 0
-    group by booking, booked_on`),
+      and message_id <> ${id} and id <> all(${[...taken]}::uuid[])
+    group by booking, booked_on, message_id, position, statement_id
+    order by min(id::text)`),
   )
 }
 
-/**
- * The data that another message adds to a known entry: a statement, if the entry has none, and the kind of the
- * announcement.
- */
+/** Data that another message adds to an entry: a statement, if it has none, and the kind of the announcement. */
 export type EntrySighting = { readonly statementId: string | null; readonly announced: number }
 
 export function recordEntrySightings(
@@ -166,21 +177,22 @@ export function recordEntrySightings(
     where partner_id = ${operatorId} and id = any(${[...ids]}::uuid[])`)
 }
 
-export function recordBookingSightings(
+export function recordGroupSightings(
   tx: Tx,
   of: AccountKey,
-  days: readonly BookingDay[],
-  { statementId, announced }: EntrySighting,
+  groups: readonly CountedGroup[],
+  mark: EntrySighting,
 ): void {
-  const column = columnValues(days)
+  const column = columnValues(groups)
   tx.later(
-    unprepared(sql`/* rails.recordBookingSightings */
-    update rails.iso_entries entry set statement_id = coalesce(statement_id, ${statementId}::uuid),
-      announced = announced | ${announced}::smallint
-    from unnest(${column('booking')}::text[], ${column('bookedOn')}::date[]) as given (booking, booked_on)
+    unprepared(sql`/* rails.recordGroupSightings */
+    update rails.iso_entries entry set statement_id = coalesce(statement_id, ${mark.statementId}::uuid),
+      announced = announced | ${mark.announced}::smallint
+    from unnest(${column('booking')}::text[], ${column('messageId')}::uuid[], ${column('position')}::bigint[])
+      as given (booking, message_id, position)
     where partner_id = ${of.operatorId} and connector = ${of.connector} and account = ${of.account}
-      and currency = ${of.currency} and entry.booking = given.booking and entry.booked_on = given.booked_on
-      and position('#' in entry_key) > 0`),
+      and currency = ${of.currency} and entry.booking = given.booking and entry.message_id = given.message_id
+      and entry.position = given.position and position('#' in entry_key) > 0`),
   )
 }
 
@@ -429,6 +441,8 @@ export function entriesReportedTwice(
 
 /** The payments of an entry that another message has reported one by one. */
 export type EntryGroup = {
+  readonly messageId: string
+  readonly position: bigint
   readonly messageName: string
   readonly bookedOn: string
   readonly amount: Minor
@@ -450,8 +464,8 @@ export function entryGroups(
       : sql`entry.announced = any(${kindsWithout(reading.announced)}::smallint[])`
   return tx.rows(
     unprepared(sql`/* rails.entryGroups */
-    select message.message_id as message_name, entry.booked_on::text as booked_on, sum(entry.amount)::bigint as amount,
-      entry.is_reversal, array_agg(entry.id) as ids, min(entry.refs) as refs
+    select entry.message_id, entry.position, message.message_id as message_name, entry.booked_on::text as booked_on,
+      sum(entry.amount)::bigint as amount, entry.is_reversal, array_agg(entry.id) as ids, min(entry.refs) as refs
     from rails.iso_entries entry join rails.iso_messages message on message.id = entry.message_id
     where entry.partner_id = ${of.operatorId} and entry.connector = ${of.connector} and entry.account = ${of.account}
       and entry.currency = ${of.currency} and entry.booked_on between ${from}::date and ${to}::date
@@ -540,10 +554,7 @@ export type CancellableEntry = Pick<AbsentEntry, 'amount' | 'bookedOn'> & {
   readonly currency: Currency
 }
 
-/**
- * Locks an applied entry that its statement omits. Undefined: there is none, or it was already cancelled. An earlier
- * version cancelled the debit of a payment under another key.
- */
+/** Locks an applied entry that its statement omits. Undefined: there is none, or it is cancelled (by any version). */
 export function lockAbsent(tx: Tx, operatorId: string, id: string): Promise<CancellableEntry | undefined> {
   return tx.row<CancellableEntry>(sql`/* rails.lockAbsent */
     select connector, currency, amount, booked_on::text as booked_on from rails.iso_entries counted

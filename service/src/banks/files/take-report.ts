@@ -8,7 +8,7 @@ import { readParsedParts } from './spool.ts'
 import { oddityReport, type Report, writeReports } from './reports.ts'
 import * as store from './store-incoming.ts'
 import { insertStatements, type StatementRow, statementsOfDay } from './store-books.ts'
-import { type Booking, withoutDay, splitIntoUnits, type Unit } from './units.ts'
+import { type Booking, countedKey, withoutDay, splitIntoUnits, type Unit } from './units.ts'
 import { isSameStatement, type BankAnomaly } from '../../rails/index.ts'
 import * as entries from './store-entries.ts'
 import { hash } from 'node:crypto'
@@ -128,7 +128,8 @@ function createPlacer(deps: BankDeps, taken: ReportMessage) {
       [...new Set([key, withoutDay(key, bookedOn)])].map(numbered)
     const wholes = first === undefined || first.whole === null ? [] : both(first.whole, first)
     const bookings = units.map((unit): Booking => {
-      const keys = both(unit.key, unit)
+      const own = both(unit.key, unit)
+      const keys = unit.isSum ? [...own, ...own.slice(0, 1).map((key) => countedKey(key, taken.id))] : own
       return { unit, key: keys[0] ?? unit.key, whole: wholes[0] ?? null, keys, wholes, position, statementId }
     })
     // An unreadable entry has one case, even if several messages report it.

@@ -181,6 +181,9 @@ const withDay = (key: string, { bookedOn }: EntryContext): string => `${key}@${b
 export const withoutDay = (key: string, bookedOn: string): string =>
   key.endsWith(`@${bookedOn}`) ? key.slice(0, -bookedOn.length - 1) : key
 
+/** Builds the further key of a sum whose payments are known. Only the message with the sum has it. */
+export const countedKey = (key: string, messageId: string): string => `${key}~${messageId}`
+
 const mergeCodes = (entry: BankEntry, detail: EntryDetail | undefined): TransactionCodes => ({
   ...entry.codes,
   ...detail?.codes,
