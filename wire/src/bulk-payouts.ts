@@ -93,10 +93,10 @@ export const BulkPayout = closed({
   endedAt: described(optional(Timestamp), 'Time at which the last payout had its result. Absent before.'),
 })
 export const BulkPayoutPage = page(BulkPayout)
-export const bulkApprovals = ['Waiting'] as const
+export const bulkApprovalFilters = ['Waiting'] as const
 export const BulkPayoutQuery = closed({
   approval: described(
-    optional(oneOf(bulkApprovals)),
+    optional(oneOf(bulkApprovalFilters)),
     '`Waiting`: only the newest 100 bulks with payouts that wait for an approval.',
   ),
   ...pageQuery,

@@ -36,12 +36,17 @@ export const customersOperations = {
     refusals: ['validation_failed', 'customer_exists', 'country_not_supported'],
     example: {
       body: {
-        emailPlaceholder,
+        email: emailPlaceholder,
         partnerCustomerIdentifier: uniqueText('customer-42'),
         customerType: 'Individual',
         kyc: { fullName: 'Ada Lovelace', dateOfBirth: '1990-12-10', citizenshipCountryCode: 'GB', city: 'London' },
       },
-      fullBody: { emailPlaceholder, partnerCustomerIdentifier: uniqueText(), customerType: 'Individual', kyc: fullKyc },
+      fullBody: {
+        email: emailPlaceholder,
+        partnerCustomerIdentifier: uniqueText(),
+        customerType: 'Individual',
+        kyc: fullKyc,
+      },
     },
   },
   listCustomers: {
@@ -189,7 +194,7 @@ export const customersOperations = {
     example: {
       params: { id: resource('customer') },
       body: { kyc: { addressLine1: '12 St James Square', city: 'London', mobilePhone: null } },
-      fullBody: { emailPlaceholder, partnerCustomerIdentifier: uniqueText(), kyc: fullKyc },
+      fullBody: { email: emailPlaceholder, partnerCustomerIdentifier: uniqueText(), kyc: fullKyc },
     },
   },
 } as const satisfies Record<string, Operation>

@@ -21,7 +21,7 @@ export const guestLinksOperations = {
       'once. Its session ends with the link, and when you lose `users:write` or the permission for webhooks. Responses never contain the link. ' +
       'Idempotent by `Idempotency-Key`; without a key a repeated request emails a second link.',
     refusals: ['validation_failed'],
-    example: { body: { emailPlaceholder, fullName: 'Joan Clarke', access: 'read', expiresInHours: 24 } },
+    example: { body: { email: emailPlaceholder, fullName: 'Joan Clarke', access: 'read', expiresInHours: 24 } },
   },
   listGuestLinks: {
     tag: 'users',

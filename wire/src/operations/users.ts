@@ -26,7 +26,7 @@ export const usersOperations = {
       '`Idempotency-Key`; without a key a repeated request is refused with that code.',
     refusals: ['validation_failed', 'invitation_exists'],
     example: {
-      body: { invitations: [{ emailPlaceholder, fullName: 'Joan Clarke', role: 'Operator' }], expiryInDays: 3 },
+      body: { invitations: [{ email: emailPlaceholder, fullName: 'Joan Clarke', role: 'Operator' }], expiryInDays: 3 },
     },
   },
   listInvitations: {
