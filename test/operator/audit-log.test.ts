@@ -134,8 +134,8 @@ test('each command that changes something records its call, and commands that on
   for (const name of commandNames) {
     // The desk records a sign-in.
     const isRecorded = commandRoles(name) !== undefined || name === 'sign-out'
-    // `verbCommand` hands the call to `runChange`.
-    assert.equal(/\b(?:call|verbCommand)\b/.test(functionOf.get(name) ?? ''), isRecorded, `the record of: ${name}`)
+    // `operationCommand` hands the call to `runChange`.
+    assert.equal(/\b(?:call|operationCommand)\b/.test(functionOf.get(name) ?? ''), isRecorded, `the record of: ${name}`)
   }
   assert.ok(commandNames.some((name) => getDeclaration(name).hidden))
 })
