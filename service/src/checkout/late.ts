@@ -318,8 +318,11 @@ async function returnMoney(deps: CheckoutDeps, tx: Tx, choosing: LateChoiceConte
   const { partnerId, customerId } = session
   const texts = [report.remittance, report.endToEndId]
   const hold = await screening.holdOfMoney(tx, { partnerId, customerId, debtor, texts })
-  if (hold === 'unscreened')
+  if (hold === 'unscreened') {
+    // A process that only answers requests reads a new list here, outside the transaction, for the next request.
+    void screening.lists.recent().catch(() => undefined)
     throw new Refusal('request_in_progress', 'The names are not screened yet. Repeat the request in a minute.')
+  }
   if (hold !== undefined) throw refuseStopped()
   await cases.sendBack(tx, [row], `The partner returned the money of the checkout session ${session.id}.`)
 }

@@ -204,7 +204,7 @@ export type CheckoutDeps = {
   readonly cases: Pick<Cases, 'accept' | 'byIds' | 'hold' | 'sendBack'>
   readonly deposits: Deposits
   readonly ledger: Pick<Ledger, 'enter'>
-  readonly screening: Pick<Screening, 'holdOfMoney'>
+  readonly screening: Pick<Screening, 'holdOfMoney' | 'lists'>
   readonly eventOutbox: EventOutbox
   readonly payouts: Pick<Payouts, 'acceptance' | 'byIds' | 'byKey'>
   /** The sandbox bank of payers. Undefined: not in the sandbox. */

@@ -26,7 +26,7 @@ export type DepositsDeps = {
   readonly eventOutbox: EventOutbox
   readonly customers: Customers
   readonly transactions: Transactions
-  readonly screening: Pick<Screening, 'holdsOfCredits' | 'lists' | 'request' | 'textOf'>
+  readonly screening: Pick<Screening, 'holdOfMoney' | 'holdsOfCredits' | 'lists' | 'request' | 'textOf'>
   readonly rates: Pick<Rates, 'converter'>
   /** Reports for each payment from a wallet whether it needs a proof of ownership that is missing. */
   readonly proofsMissing: Wallets['ownership']['findMissing']

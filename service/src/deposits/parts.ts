@@ -105,13 +105,16 @@ type PartsMove = { readonly name: string; readonly row: DepositWithParts; readon
 
 const nothing = { added: [], moved: [], entries: [], cases: [], released: [], told: [] }
 
+/** Kind of the case of held money. `isListed`: a name, an account or a country is on a list, or may be. */
+type MoneyHold = { readonly kind: NewCase['kind']; readonly isListed: boolean }
+
 export function planParts(
   { name, row, trigger }: PartsMove,
   block: BlockReason | undefined,
   now: Date,
-  kindOfHold: NewCase['kind'],
+  hold: MoneyHold,
 ): PartsPlan {
-  const plan = planMove(name, row, trigger, block, now, kindOfHold)
+  const plan = planMove(name, row, trigger, block, now, hold)
   const statuses = new Map((plan.moved ?? []).map(({ id, status }) => [id, status]))
   const after = [
     ...row.parts.map((part) => ({ ...part, status: statuses.get(part.id) ?? part.status })),
@@ -126,7 +129,7 @@ function planMove(
   trigger: DepositTrigger,
   block: BlockReason | undefined,
   now: Date,
-  kindOfHold: NewCase['kind'],
+  hold: MoneyHold,
 ): Partial<PartsPlan> {
   const of = (status: PartStatus) => row.parts.filter((part) => part.status === status)
   const [held, reviewed] = [of('Held'), of('Screening')]
@@ -142,12 +145,12 @@ function planMove(
     return { moved, entries, released, told: reviewed.map((part) => ({ ...part, status })) }
   }
   if (name === 'freeze') {
-    const left = planSuspension(row, held, kindOfHold)
+    const left = planSuspension(row, held, hold.kind)
     return { ...left, moved: [...left.moved, ...reviewed.map((part) => ({ ...part, status: 'Suspended' }) as const)] }
   }
   if (name === 'expire') return planSuspension(row, held, 'amount_differs')
   const paying = partTrigger(row, trigger)
-  return paying === undefined ? {} : planArrival(name, row, paying, block, now, kindOfHold)
+  return paying === undefined ? {} : planArrival(name, row, paying, block, now, hold)
 }
 
 /** Plans the arrival of a part: it waits for the rest, completes the sum, waits for a decision about a name, or is refused. */
@@ -157,7 +160,7 @@ function planArrival(
   trigger: PartTrigger,
   block: BlockReason | undefined,
   now: Date,
-  kindOfHold: NewCase['kind'],
+  hold: MoneyHold,
 ): Partial<PartsPlan> {
   const { partnerId, id: depositId, currency } = row
   const { connector, id: notificationId } = trigger
@@ -187,7 +190,7 @@ function planArrival(
             ...opened,
             id: newId(),
             notificationId: `${notificationId} surplus`,
-            kind: name === 'holdPart' && kindOfHold === 'sanctions_hold' ? kindOfHold : 'amount_differs',
+            kind: name === 'holdPart' && hold.isListed ? 'sanctions_hold' : 'amount_differs',
             report: { ...told, money: rest },
             booked: rest,
           },
@@ -196,14 +199,14 @@ function planArrival(
   const held = row.parts.filter(({ status }) => status === 'Held')
   if (name === 'holdPart') {
     const part = partOf('Screening')
-    const hold = {
+    const opening = {
       ...opened,
       id: part.id,
-      kind: kindOfHold,
+      kind: hold.kind,
       report: { ...told, money: counted },
       booked: counted,
     } as const
-    return { added: [part], cases: [hold, ...surplus] }
+    return { added: [part], cases: [opening, ...surplus] }
   }
   if (name === 'refusePart') {
     const kind = block ?? 'account_blocked'

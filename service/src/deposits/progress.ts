@@ -132,6 +132,11 @@ function holdCaseKind({ hold, payer }: ScreenedDeposit, block?: BlockReason): Ne
   return isWithheld(payer) ? 'payer_data_missing' : (block ?? 'sanctions_hold')
 }
 
+const moneyHold = (row: ScreenedDeposit, block: BlockReason | undefined) => ({
+  kind: holdCaseKind(row, block),
+  isListed: isListed(row),
+})
+
 /** Reports whether the trigger would credit the deposit. */
 const wouldCredit = (deposit: ScreenedDeposit, trigger: DepositTrigger): boolean =>
   (deposit.status === 'Accepted' || (partTrigger(deposit, trigger) !== undefined && deposit.status !== 'Screening')) &&
@@ -236,7 +241,7 @@ async function write(
         (move) =>
           [
             move,
-            planParts(move, inbound.blockOf(move.row), now, holdCaseKind(move.row, inbound.blockOf(move.row))),
+            planParts(move, inbound.blockOf(move.row), now, moneyHold(move.row, inbound.blockOf(move.row))),
           ] as const,
       ),
   )
@@ -297,7 +302,8 @@ async function followScreening(
   moves: readonly DepositMove[],
 ): Promise<readonly Entry[]> {
   for (const { name, row } of moves)
-    if (name === 'hold' || name === 'holdPart') await screening.request(tx, payerKey(row))
+    if (name === 'hold' || name === 'holdPart' || (name === 'misfit' && isListed(row)))
+      await screening.request(tx, payerKey(row))
   await insertPayerChecks(
     tx,
     moves.flatMap(({ name, row: { payer, status }, trigger }) =>

@@ -474,6 +474,20 @@ suite('sources', async () => {
     await service.deposits.screenDue(100)
   }
 
+  test('money of a listed payer for no known account is a case of the name', async () => {
+    const opened = async () =>
+      (
+        await service.db.rows<{ kind: string }>(sql`
+          select kind from cases.cases where partner_id = ${operatorPartnerId} order by id`)
+      ).map(({ kind }) => kind)
+    const before = (await opened()).length
+    for (const payer of [listedName, 'Grace Hopper']) {
+      await sendCredit(service, 'DE89370400440532013000', payer)
+      await sessions.settle()
+    }
+    assert.deepEqual((await opened()).slice(before), ['sanctions_hold', 'unknown_payment'])
+  })
+
   test('money of a listed payer that does not fit its session is a case of the name, and no choice of the partner', async () => {
     for (const partialPayments of [false, true]) {
       const holder = await addHolder(service, 'Ada Lovelace')

@@ -49,6 +49,12 @@ export type DepositScreening = {
   readonly payerOf: (tx: Tx, partnerId: string, id: string) => Promise<Subject>
   /** Reports whether a deposit waits for a decision about a name. */
   readonly isInScreening: (tx: Tx, partnerId: string, id: string) => Promise<boolean>
+  /** Reports whether a name, an account or a country of the sender of money is on a list, or may be. */
+  readonly isListedSender: (
+    partnerId: string,
+    debtor: IncomingDebtor,
+    texts: readonly (string | null)[],
+  ) => Promise<boolean>
 }
 
 /** A person takes longer than this to decide. */
@@ -144,7 +150,7 @@ function toScreenedCredit(row: store.Deposit, found: ScreenedPayer): ScreenedCre
 }
 
 export const createDepositScreening = (
-  { db, clock }: Pick<DepositsDeps, 'db' | 'clock'>,
+  { db, clock, screening }: Pick<DepositsDeps, 'db' | 'clock' | 'screening'>,
   apply: (trigger: DecisionTrigger) => Promise<AppliedOutcome>,
 ): DepositScreening => ({
   screenDue: async (depositsMax) => {
@@ -190,6 +196,11 @@ export const createDepositScreening = (
     const names = payerNames(all)
     const texts = found?.craftText?.split('\n').map((text) => ({ role: 'text', name: text })) ?? []
     return { names, account: account || null, countries: all.flatMap(countriesOf), texts }
+  },
+  isListedSender: async (partnerId, debtor, texts) => {
+    await screening.lists.recent()
+    const hold = await screening.holdOfMoney(db, { partnerId, customerId: null, debtor, texts })
+    return hold === 'open' || hold === 'confirmed'
   },
   isInScreening: async (tx, partnerId, id) => (await store.readPayer(tx, { partnerId, id }))?.isInScreening === true,
 })

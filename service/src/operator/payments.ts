@@ -91,9 +91,7 @@ export const paymentCommands: CommandFunctions<Exclude<Name, 'payment end'>> = {
     return decideCase(context, options, call, (tx) => context.service.decisions.propose(tx, proposing))
   },
 
-  'case approve': async (context, options, call) => {
-    // The names of a credit are compared with the list that this process has read.
-    await context.service.screening.lists.snapshot()
+  'case approve': (context, options, call) => {
     const { staff, proposal: proposalId } = options
     const approving = {
       ...{ ...caseKey(options), staff, ...signedInPerson(call) },
@@ -234,9 +232,13 @@ async function decideCase(
   call: CommandCall,
   work: (tx: Tx) => Promise<Case>,
 ) {
-  const found = await context.service.cases.byId(context.db, partner, id)
+  const { cases, decisions, screening } = context.service
+  // The sender of money is compared with the lists that this process has read.
+  await screening.lists.snapshot()
+  const found = await cases.byId(context.db, partner, id)
+  const kinds = found === undefined ? [] : [found.kind, await decisions.decidedKind(context.db, found)]
   // A partner reads its audit log, and must not learn that its customer is under suspicion (AMLD, Article 39).
-  const isHidden = found !== undefined && kindsHiddenFromPartners.has(found.kind)
+  const isHidden = kinds.some((kind) => kindsHiddenFromPartners.has(kind))
   const recorded = isHidden ? { ...call, partnerId: operatorPartnerId } : call
   return refusalAsConfigError(async () => caseView(await runAndRecord(context, recorded, work)))
 }

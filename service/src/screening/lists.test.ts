@@ -19,7 +19,7 @@ import {
 import { useModules } from '../../../test/support/fixture.ts'
 import { operatorPartnerId } from '../cases/index.ts'
 import type { ListEntry } from './lists/entry.ts'
-import { comparedNames } from './lists.ts'
+import { namesToCompare } from './lists.ts'
 import { listExclusions } from './store.ts'
 
 suite('OFAC', async () => {
@@ -374,7 +374,7 @@ suite('second datum', async () => {
   test('a weak name of one identifying word is not compared', () => {
     const texts = ['Abu Saleh', 'Abu Saleh Tremurov', 'Haji']
     const weak = texts.map((text) => ({ text, quality: 'weak' }) as const)
-    const compared = comparedNames({ kind: 'person', names: [{ text: 'Abu Karim', quality: 'good' }, ...weak] })
+    const compared = namesToCompare({ kind: 'person', names: [{ text: 'Abu Karim', quality: 'good' }, ...weak] })
     assert.deepEqual(
       compared.map(({ text }) => text),
       ['Abu Karim', 'Abu Saleh Tremurov'],

@@ -58,9 +58,9 @@ export type Lists = {
   readonly current: (tx: Tx) => Promise<readonly store.ListRow[]>
   readonly generation: (tx: Tx) => Promise<number>
   /** Returns the newest names. Reads and indexes them if a list was loaded since the last call. Undefined: no list was loaded. */
-  readonly snapshot: (tx?: Tx) => Promise<Snapshot | undefined>
+  readonly snapshot: () => Promise<Snapshot | undefined>
   /** Returns names that are at most five seconds old. Most calls do not need a statement. */
-  readonly recent: (tx?: Tx) => Promise<Snapshot | undefined>
+  readonly recent: () => Promise<Snapshot | undefined>
   /** Returns the names that this process read last, which may be outdated. */
   readonly latest: () => Snapshot | undefined
   /** Passes each entry of the lists at a generation to `take`, in pages. */
@@ -111,19 +111,19 @@ export function createLists({ db, clock, textNames = false }: ListsDeps): Lists 
   let askedAt = Number.NEGATIVE_INFINITY
   let reading: { readonly generation: number; readonly snapshot: Promise<Snapshot> } | undefined
   /** Reads the lists. Concurrent callers share a read. */
-  const read = async (tx: Tx, generation: number): Promise<Snapshot> => {
-    if (reading?.generation !== generation) reading = { generation, snapshot: readSnapshot(tx, generation, textNames) }
+  const read = async (generation: number): Promise<Snapshot> => {
+    if (reading?.generation !== generation) reading = { generation, snapshot: readSnapshot(db, generation, textNames) }
     try {
       return await reading.snapshot
     } finally {
       if (reading?.generation === generation) reading = undefined
     }
   }
-  const snapshot = async (tx: Tx = db) => {
+  const snapshot = async () => {
     askedAt = clock.now().getTime()
-    const generation = await store.currentGeneration(tx)
+    const generation = await store.currentGeneration(db)
     if (generation > (latest?.generation ?? 0)) {
-      const found = await read(tx, generation)
+      const found = await read(generation)
       if (found.generation > (latest?.generation ?? 0)) latest = found
     }
     return latest
@@ -147,7 +147,7 @@ export function createLists({ db, clock, textNames = false }: ListsDeps): Lists 
     current: store.currentLists,
     generation: store.currentGeneration,
     snapshot,
-    recent: async (tx) => (clock.now().getTime() - askedAt < recentMs ? latest : snapshot(tx)),
+    recent: async () => (clock.now().getTime() - askedAt < recentMs ? latest : snapshot()),
     latest: () => latest,
     eachEntry: (generation, take) => eachEntry(db, generation, take),
   }
@@ -234,7 +234,7 @@ async function withKeptDigests(
 }
 
 /** Reads entries in pages. Separate statements read a consistent state, because the entries of a generation never change. */
-async function eachEntry(db: Tx, generation: number, take: EntryHandler): Promise<void> {
+async function eachEntry(db: Database, generation: number, take: EntryHandler): Promise<void> {
   for (let page: readonly store.EntryRow[] = []; ;) {
     page = await store.listEntries(db, generation, page.at(-1), rowsPerPage)
     for (const { detail, ...row } of page) take(row, ownJson<EntryDetail>(detail))
@@ -242,18 +242,18 @@ async function eachEntry(db: Tx, generation: number, take: EntryHandler): Promis
   }
 }
 
-async function readSnapshot(tx: Tx, generation: number, textNames: boolean): Promise<Snapshot> {
+async function readSnapshot(db: Database, generation: number, textNames: boolean): Promise<Snapshot> {
   const digests = new Map<string, string>()
   const names: IndexedName<SearchedEntry>[] = []
   const pepNames: IndexedName<SearchedEntry>[] = []
   const byWallet = new Map<string, SearchedEntry[]>()
   const countries = new Map<string, SearchedEntry>()
   const crafts: IndexedCraft<SearchedEntry>[] = []
-  await eachEntry(tx, generation, (row, said) => {
+  await eachEntry(db, generation, (row, said) => {
     digests.set(`${row.source} ${row.entryId}`, row.digest)
     const entry = searchedEntry(row, said)
     const into = isPepSource(row.source) ? pepNames : names
-    for (const { text } of comparedNames(said)) into.push({ entry, text, kind: said.kind })
+    for (const { text } of namesToCompare(said)) into.push({ entry, text, kind: said.kind })
     if (said.craft !== undefined) crafts.push({ entry, craft: said.craft, names: said.names })
     if (row.source === 'countries') countries.set(row.entryId, entry)
     for (const key of (said.wallets ?? []).map(walletKey)) byWallet.set(key, [...(byWallet.get(key) ?? []), entry])
@@ -275,7 +275,7 @@ const searchedEntry = (
 ): SearchedEntry => ({ ...row, ...facts })
 
 /** Selects the names to compare: not weak names, which do not identify a person by themselves, and not vessels, aircraft and countries. */
-export const comparedNames = ({ names, kind }: Pick<ListEntry, 'names' | 'kind'>): ListEntry['names'] =>
+export const namesToCompare = ({ names, kind }: Pick<ListEntry, 'names' | 'kind'>): ListEntry['names'] =>
   kind === 'other' || kind === 'country'
     ? []
     : names.filter(({ text, quality }) => quality !== 'weak' || nameWords(text).telling.length > 1)

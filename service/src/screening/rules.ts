@@ -69,7 +69,7 @@ export type Subject = {
   readonly names: readonly SubjectName[]
   readonly account: string | null
   readonly countries: readonly SubjectCountry[]
-  /** Texts of a payment to search for listed names and vessels; with `craftRole`, only for vessels. */
+  /** Texts of a payment to search for listed names and vessels; with `payeeTextRole`, only for vessels. */
   readonly texts?: readonly SubjectName[]
   /** Second data by the role of the person's name. */
   readonly data?: Readonly<Record<string, SecondData>>

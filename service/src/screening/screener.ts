@@ -168,7 +168,7 @@ async function screen(
     if (compare.lists(snapshot, name.name)) found.push(...matchesIn(snapshot.index, name))
     if (kind === 'customer' && compare.peps({ generation: snapshot.generation, index: snapshot.peps }, name.name))
       found.push(...matchesIn(snapshot.peps, name))
-    if (found.length > 0) await pause()
+    await pause()
   }
   const reasons = new Map(
     found.flatMap((one) => {

@@ -8,7 +8,7 @@ import { isCommonName } from './corpus/common-names.ts'
 import { isCountryCode, type ListEntry, readSdnDay } from './lists/entry.ts'
 import { type SecondData, twoPersonsScoreMin } from './rules.ts'
 
-/** `birth`: only dates of birth exclude. `birth-or-country`: countries also exclude, if the name is not complete. */
+/** What excludes a match: `birth`: another date of birth. `birth-or-country`: also other countries, if the name is incomplete. */
 export type SecondDatumRule = 'birth-or-country' | 'birth' | 'off'
 
 /** `birth`: the years differ, or the days if the name is incomplete. `country`: the name is incomplete, and the countries are disjoint. */

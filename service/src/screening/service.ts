@@ -98,7 +98,7 @@ export type Screening = {
   readonly textOf: (texts: readonly (string | null | undefined)[]) => string | null
   /** Reads the holds of incoming money. Joins the transaction. */
   readonly holdsOfCredits: HoldsOfCredits
-  /** Reads the strictest hold of money in suspense. Reads the newest lists if this process has not read them. */
+  /** Reads the strictest hold of money in suspense. Call `lists.recent` before the transaction: reading lists takes seconds. */
   readonly holdOfMoney: (tx: Tx, money: SuspendedMoney) => Promise<Hold | undefined>
   /** Lists the open hits of all partners, oldest first, in pages. */
   readonly openHits: (after: store.HitCursor | undefined, hitsMax: number) => Promise<readonly Hit[]>
@@ -196,7 +196,7 @@ export function createScreening(
     partiesOfPayments: createPartiesOfPayments({ db, clock, lists }),
     textOf,
     holdsOfCredits,
-    holdOfMoney: createHoldOfMoney({ lists, textOf, holdsOfCredits }),
+    holdOfMoney: createHoldOfMoney({ textOf, holdsOfCredits }),
     openHits: async (after, hitsMax) => (await store.listOpenHits(db, after, hitsMax)).map(toHit),
     oldestOpenHits: (hitsMax) => store.oldestOpenHits(db, hitsMax),
     filterOpen: (partnerId, ids) => store.openHitsById(db, partnerId, ids),
@@ -485,13 +485,8 @@ function createHoldsOfCredits({ latest }: Pick<Lists, 'latest'>, pepsHold: boole
 }
 
 const createHoldOfMoney =
-  ({
-    lists,
-    textOf,
-    holdsOfCredits,
-  }: Pick<Screening, 'lists' | 'textOf' | 'holdsOfCredits'>): Screening['holdOfMoney'] =>
+  ({ textOf, holdsOfCredits }: Pick<Screening, 'textOf' | 'holdsOfCredits'>): Screening['holdOfMoney'] =>
   async (tx, { partnerId, customerId: id, debtor, texts }) => {
-    await lists.recent(tx)
     const { account, bic, countryCode: country, onBehalfOf } = debtor
     const names = onBehalfOf === undefined ? [debtor.name] : [debtor.name, onBehalfOf]
     const holds = await holdsOfCredits(

@@ -295,13 +295,19 @@ async function openCase(
 ): Promise<'case' | 'duplicate'> {
   const { partnerId, id: notificationId, subjectId: subject } = notification
   const money = nullIfZero(movedMoney(notification))
+  const owner = isUuid(partnerId) && (await isPartner(partnerId)) ? partnerId : operatorPartnerId
+  const credit = notification.kind === 'credit.booked' ? notification : undefined
+  // Only the people who decide about names decide about such money, and the partner must not learn of it.
+  const isListed =
+    credit !== undefined &&
+    (await deposits.isListedSender(owner, credit.debtor, [credit.remittance, credit.endToEndId]))
   const offer = async (tx: Tx, caseId: string) => {
-    if (depositId === undefined || money === null || notification.kind !== 'credit.booked') return
+    if (depositId === undefined || money === null || credit === undefined || isListed) return
     await deposits.offerUnmatched(tx, { partnerId, id: depositId }, { caseId, money })
   }
   const found: NewCase = {
-    partnerId: isUuid(partnerId) && (await isPartner(partnerId)) ? partnerId : operatorPartnerId,
-    kind: caseKind(notification, why),
+    partnerId: owner,
+    kind: isListed ? 'sanctions_hold' : caseKind(notification, why),
     connector: connector.id,
     notificationId,
     subject,

@@ -21,9 +21,9 @@ import type { BankBooks, BankEntry } from '../../rails/index.ts'
 export type UndonePayment = { readonly caseId: string; readonly amount: string; readonly currency: Currency }
 
 /**
- * Returns the money of a payment that the bank has not paid to its balance, and puts its debit, or its part of a batch's
- * debit, into suspense with a case `unknown_debit`. Refuses: not_found, validation_failed (the payment is not
- * `Completed`, or no debit in a bank's files has paid it).
+ * Undoes a payment that the bank did not make: credits its balance, and moves the debit, or its part of the debit of a
+ * batch, into suspense with a case `unknown_debit`. Refuses: not_found, validation_failed (the payment is not `Completed`,
+ * or no debit in a bank's files is matched with it).
  */
 export type UndoPayment = (
   tx: Tx,

@@ -80,6 +80,7 @@ async function showCase(frame: DeskFrame, request: PublicRequest, { view, signed
   const proposal = row.proposal === null ? null : ownJson<Proposal>(row.proposal)
   const candidates = row.booked === null ? [] : await reconciliation.candidates(db, row)
   const related = await cases.about(db, partnerId, [row.subject])
+  await frame.screening.lists.recent()
   const decidedKind = row.resolution === null ? await decisions.decidedKind(db, row) : row.kind
   const deciders = (await staff.deciders(db)).find(({ kind }) => kind === decidedKind)
   const actions = actionsFor(row, report.debtor?.account)

@@ -116,7 +116,7 @@ export type DeskDeps = {
   readonly decisions: Pick<Decisions, 'decidedKind' | 'history'>
   readonly screening: Pick<
     Screening,
-    'about' | 'openHits' | 'equalHits' | 'hitsOn' | 'openHitsOf' | 'hit' | 'decisionsOf'
+    'about' | 'openHits' | 'equalHits' | 'hitsOn' | 'openHitsOf' | 'hit' | 'decisionsOf' | 'lists'
   >
   readonly screener: Pick<Screener, 'viewOf'>
   readonly bankFiles: BankFiles

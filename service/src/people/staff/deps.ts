@@ -38,7 +38,7 @@ export type StaffDeps = {
   readonly deskName: string
   readonly decisions: Decisions
   readonly caseOwners: CaseOwners
-  readonly screening: Pick<Screening, 'decide'>
+  readonly screening: Pick<Screening, 'decide' | 'lists'>
   /** Checks which items of the queue, other than cases, still wait for a person. */
   readonly waiting: WaitingChecks
 }

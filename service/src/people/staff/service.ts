@@ -255,7 +255,7 @@ type RecordedAct<T> = {
   readonly given: { readonly partnerId: string; readonly id: string; readonly note?: string }
   readonly work: (tx: Tx, by: { readonly staff: string; readonly staffId: string }) => Promise<T>
   /** Reports whether the record belongs in the operator's log, because the partner must not learn of it. */
-  readonly isKept: (result: T) => boolean
+  readonly isKept: (tx: Tx, result: T) => boolean | Promise<boolean>
   readonly details?: Readonly<Record<string, string | null>>
 }
 
@@ -270,7 +270,7 @@ const createRecordedAct =
       if (account === undefined) throw accountRemoved()
       const result = await work(tx, { staff: account.fullName, staffId: id })
       const actor = { kind: 'operator', id, name: account.fullName, ip: session.ip } as const
-      const kept = isKept(result)
+      const kept = await isKept(tx, result)
       if (kept) await addOperator(tx, operatorPartnerId)
       const about = kept
         ? { partnerId: operatorPartnerId, subject: { id: caseId, partnerId } }
@@ -285,19 +285,25 @@ type CaseVerbs = Pick<Staff, 'propose' | 'approve' | 'reject' | 'assignCase' | '
 function createCaseVerbs(deps: StaffDeps): CaseVerbs {
   const { decisions, caseOwners, screening } = deps
   const decide = createRecordedAct(deps)
-  const caseRecord = { isKept: ({ kind }: CaseRow) => kindsHiddenFromPartners.has(kind) }
+  const caseRecord = {
+    isKept: async (tx: Tx, row: CaseRow) =>
+      [row.kind, await decisions.decidedKind(tx, row)].some((kind) => kindsHiddenFromPartners.has(kind)),
+  }
   // The partner must not see who works on a case or a hit, nor the decision of a hit.
   const isKept = () => true
   return {
-    propose: (signed, given) => {
+    propose: async (signed, given) => {
+      await screening.lists.recent()
       const work: RecordedAct<CaseRow>['work'] = (tx, by) => decisions.propose(tx, { ...given, ...by })
       return decide(signed, { action: 'operator case propose', given, work, ...caseRecord })
     },
-    approve: (signed, given) => {
+    approve: async (signed, given) => {
+      await screening.lists.recent()
       const work: RecordedAct<CaseRow>['work'] = (tx, by) => decisions.approve(tx, { ...given, ...by })
       return decide(signed, { action: 'operator case approve', given, work, ...caseRecord })
     },
-    reject: (signed, given) => {
+    reject: async (signed, given) => {
+      await screening.lists.recent()
       const work: RecordedAct<CaseRow>['work'] = (tx, by) => decisions.reject(tx, { ...given, ...by })
       return decide(signed, { action: 'operator case reject', given, work, ...caseRecord })
     },

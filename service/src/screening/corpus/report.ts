@@ -5,7 +5,7 @@
 import type { Database } from '../../postgres/index.ts'
 import type { Countries, CountryRule } from '../countries.ts'
 import { isPepSource } from '../lists/entry.ts'
-import { comparedNames, type Lists } from '../lists.ts'
+import { namesToCompare, type Lists } from '../lists.ts'
 import { scoreMin, type SecondData, twoPersonsScoreMin } from '../rules.ts'
 import {
   circaYearsApartMax,
@@ -84,7 +84,7 @@ export async function createReport(request: ReportRequest): Promise<Report | und
     }
     if (isPepSource(source)) return
     const entry = `${source} ${entryId}`
-    for (const { text } of comparedNames(said)) names.push({ entry, kind: said.kind, text })
+    for (const { text } of namesToCompare(said)) names.push({ entry, kind: said.kind, text })
   })
   const search = (text: string, least: number) =>
     snapshot.index

@@ -150,7 +150,7 @@ function isInOrder(pairs: readonly Pair[], listedWords: number): boolean {
   return isAscending(isLastFirst ? rest : pairs)
 }
 
-/** Compares a name with a listed name. `words`: of the name, with their weights on the list. `like`: `likenessOf`, possibly cached. */
+/** Compares a name with a listed name. `words`: of the name, with their weights on the list. `like`: `compareWords`, possibly cached. */
 export function compareNames(
   words: readonly WeightedWord[],
   listed: readonly WeightedWord[],
