@@ -356,7 +356,7 @@ const callsPerStepMax = 20
 export async function sendDueRecalls(deps: SettlementDeps, connector: Connector): Promise<number> {
   if (connector.recall === undefined) return 0
   const due = await deps.recalls.due(connector.id, callsPerStepMax)
-  return sendEach(due, deps.recalls.claim, (claim) => sendRecall(deps, connector, claim))
+  return sendEach(due, due.length, deps.recalls.claim, (claim) => sendRecall(deps, connector, claim))
 }
 
 /**
@@ -365,19 +365,27 @@ export async function sendDueRecalls(deps: SettlementDeps, connector: Connector)
  */
 async function sendEach<Key, Claim>(
   due: readonly Key[],
+  callsMax: number,
   claim: (key: Key) => Promise<Claim | undefined>,
   sendClaim: (claim: Claim) => Promise<void>,
 ): Promise<number> {
-  const outcomes = await Promise.allSettled(
-    due.map(async (key) => {
-      const claimed = await claim(key)
-      if (claimed !== undefined) await sendClaim(claimed)
-      return claimed !== undefined
-    }),
-  )
-  const failed = outcomes.find(({ status }) => status === 'rejected')
-  if (failed?.status === 'rejected') throw failed.reason
-  return outcomes.filter((outcome) => outcome.status === 'fulfilled' && outcome.value).length
+  const keys = due.values()
+  const failures: unknown[] = []
+  let sent = 0
+  const sendNext = async () => {
+    for (const key of keys)
+      try {
+        const claimed = await claim(key)
+        if (claimed === undefined) continue
+        await sendClaim(claimed)
+        sent += 1
+      } catch (error) {
+        failures.push(error)
+      }
+  }
+  await Promise.all(Array.from({ length: Math.min(callsMax, due.length) }, sendNext))
+  if (failures.length > 0) throw failures[0]
+  return sent
 }
 
 async function sendRecall({ log, recalls }: SettlementDeps, connector: Connector, claim: RecallClaim): Promise<void> {
@@ -409,10 +417,10 @@ async function requestRecall(connector: Connector, claim: RecallClaim): Promise<
 
 // Returns the money of cases: claim due returns, ask the bank about earlier attempts, instruct, record the answer.
 
-/** Sends due returns of a connector and returns their number. Makes one call for each, as for recalls. */
+/** Sends due returns of a connector and returns their number. Makes one call for each, at most `callsMax` at a time. */
 export async function sendDueReturns(deps: SettlementDeps, connector: Connector): Promise<number> {
   const due = await deps.returns.due(connector.id, callsPerStepMax)
-  return sendEach(due, deps.returns.claim, (claim) => sendReturn(deps, connector, claim))
+  return sendEach(due, connector.limits.callsMax, deps.returns.claim, (claim) => sendReturn(deps, connector, claim))
 }
 
 async function sendReturn({ log, returns }: SettlementDeps, connector: Connector, claim: ReturnClaim): Promise<void> {
