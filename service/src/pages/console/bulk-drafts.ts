@@ -1,8 +1,8 @@
 /** The draft of a bulk: the upload is stored for its person, checked, corrected, and sent once. */
 import { createHash } from 'node:crypto'
 import { bulkPayouts, decimalText, rawNumber } from '@partner-payments/wire'
-import { type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
-import { after, amountText, secondMs } from '../../kernel/index.ts'
+import { ifFound, notFound, type PublicAnswer, type PublicRequest, Refusal } from '../../kernel/api/index.ts'
+import { after, amountText, isUuid, secondMs } from '../../kernel/index.ts'
 import { addressOfFile, type CheckedBulk, type CheckedLine, lineKey, type TypedLine } from '../../payouts/bulk/index.ts'
 import type { SendingLease, Upload } from '../../people/users/index.ts'
 import { spreadsheetText } from '../kit/csv.ts'
@@ -137,11 +137,14 @@ async function withDraft(
   act: (draft: Draft & { readonly content: BulkDraft }) => Promise<PublicAnswer>,
 ): Promise<PublicAnswer> {
   const id = readId(request)
-  const draft = await frame.uploads.find<BulkDraft>(person, 'Bulk', id)
-  // A process that ended after it created the bulk has not stored the id in the draft.
-  const made = draft.resultId ?? (await frame.bulkPayouts.idByKey(person.caller.partnerId, draft.id))
+  const draft = await ifFound(frame.uploads.find<BulkDraft>(person, 'Bulk', id))
+  // A process that ended after it created the bulk has not stored the id in the draft, and the erasure of a customer
+  // deletes drafts.
+  const made =
+    draft?.resultId ?? (isUuid(id) ? await frame.bulkPayouts.idByKey(person.caller.partnerId, id) : undefined)
   const up = request.path.endsWith(id) ? '../' : '../../'
-  if (made !== undefined || draft.content === undefined) return seeOther(`${up}${made ?? ''}`)
+  if (made === undefined && draft === undefined) throw notFound('draft')
+  if (made !== undefined || draft?.content === undefined) return seeOther(`${up}${made ?? ''}`)
   return act({ ...draft, content: draft.content })
 }
 
