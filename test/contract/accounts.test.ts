@@ -96,7 +96,7 @@ test('200 with separate balances for another partner', async () => {
   assert.deepEqual(await balanceOf(stranger), await balanceOf(client), 'the same float')
 })
 
-test('200 to the entries of a balance and of a customer, which add up to the balance and the sum', async () => {
+test('200 with the entries of a balance and of a customer; the newest entry states the current balance', async () => {
   const customer = textAt(await createCustomer(client), 'guid')
   const deposit = { customerId: customer, amount: 5, currency: 'EUR', outcome: 'completed' }
   const { reference } = success(await client.post('/v1/simulations/deposits', deposit))

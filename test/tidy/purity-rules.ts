@@ -91,7 +91,7 @@ export function checkParsing(sources: readonly Source[]): readonly Finding[] {
           source,
           source.code,
           pattern,
-          `${what}: readForeign reads what others wrote by a schema, ownJson what this service wrote`,
+          `${what}: parseUntrustedJson reads what others wrote by a schema, ownJson what this service wrote`,
         ),
       ),
     )

@@ -81,7 +81,7 @@ suite('the rules of statements report violations', () => {
     assert.equal(owned('select 1 from delivery.deliveries', 'service/src/edge/gateway/store.ts'), 1)
   })
 
-  test('declared tables', () => {
+  test('a declared table of another module', () => {
     const declared = (table: string) =>
       checkDeclaredTables([scan({ path: store, text: `const a = {\n  table: '${table}',\n}` })])
     assert.deepEqual(declared('payouts.payouts'), none)

@@ -80,8 +80,8 @@ export type StatementsDeps = {
 type PeriodQuery = QueryOf<'listAccountEntries'>
 
 /**
- * Parses the time `at`. Undefined: now, also for a future time. The time of a transfer is that of its id, which follows
- * the system clock, not the clock of the service.
+ * Parses `at`. Returns undefined, which means now, if it is absent or in the future. Compares it with the system clock,
+ * which the ids of transfers follow.
  */
 function readMoment({ at }: QueryOf<'listAccounts'>): Date | undefined {
   const moment = at === undefined ? undefined : parseTime(at)

@@ -215,7 +215,7 @@ const analyseEveryMs = 10 * secondMs
 /** Commits between analyses: a table seldom doubles in fewer. */
 const commitsPerAnalysis = 20
 
-/** Returns 0 so that the job rests, because a table under analysis is still listed in the next run. */
+/** Creates the job that analyses changed tables. It reports no work, or it would list a table under analysis again at once. */
 function analyseJob({ db, log }: { readonly db: Database; readonly log: Log }): Job {
   let commits = 0
   return defineJob({

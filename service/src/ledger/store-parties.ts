@@ -194,7 +194,7 @@ export async function readParties(tx: Tx, keys: readonly PartyAccountKey[]): Pro
 }
 
 /** Balance with its mode, and the partner's own part. Null: the balance is pooled, or the partner has no money of its own. */
-export type BalanceMode = {
+export type BalanceModeRow = {
   readonly id: string
   readonly currency: Currency
   readonly posted: Minor
@@ -204,7 +204,7 @@ export type BalanceMode = {
   readonly ownReserved: Minor | null
 }
 
-export function readModes(tx: Tx, partnerId: string): Promise<readonly BalanceMode[]> {
+export function readModes(tx: Tx, partnerId: string): Promise<readonly BalanceModeRow[]> {
   return tx.rows(sql`/* ledger.readModes */
     select account.id, account.currency, account.posted, account.reserved, coalesce(account.segregated, false) as segregated,
       own.posted as own_posted, own.reserved as own_reserved

@@ -68,9 +68,9 @@ const types = {
   feeAmount: 'bigint?',
   /** End of the wait for an approval. Null: it needed no approval. */
   approvalExpiresAt: 'timestamptz?',
-  /** JSON: counters of limits that include the amount (`readCounted`). Null: none. */
+  /** JSON: counters of limits that include the amount (`parseCounters`). Null: none. */
   countedIn: 'json?',
-  /** JSON: amount for rules across all currencies (`readReference`). Null: none. */
+  /** JSON: amount for rules across all currencies (`parseReference`). Null: none. */
   referenceAmount: 'json?',
   /** The notification that reported the settlement, and the one that rejected or returned the payment. Null: none. */
   settledBy: 'text?',

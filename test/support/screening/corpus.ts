@@ -2,7 +2,7 @@
 import { commonNames, countriesWithNames } from '../../../service/src/screening/corpus/common-names.ts'
 import { type CorpusName, createRandom, pick, type Random } from '../../../service/src/screening/corpus/forms.ts'
 import type { ListEntry } from '../../../service/src/screening/lists/entry.ts'
-import { comparedNames } from '../../../service/src/screening/lists.ts'
+import { namesToCompare } from '../../../service/src/screening/lists.ts'
 
 export { createRandom, type Random }
 
@@ -50,4 +50,4 @@ export function inventedList(seed: number, count: number): readonly InventedEntr
 
 /** The names of entries as the corpus takes them. */
 export const corpusNames = <Entry extends ListEntry>(entries: readonly Entry[]): readonly CorpusName<Entry>[] =>
-  entries.flatMap((entry) => comparedNames(entry).map(({ text }) => ({ entry, kind: entry.kind, text })))
+  entries.flatMap((entry) => namesToCompare(entry).map(({ text }) => ({ entry, kind: entry.kind, text })))

@@ -28,7 +28,7 @@ const noTerms: MonitorTerms = {
   description: null,
 }
 
-/** Applies the fields of the body to the terms, with the checks of `readTerms`. */
+/** Applies the fields of the body to the terms, with the checks of `parseTerms`. */
 export function applyTermChanges(
   terms: MonitorTerms,
   body: BodyOf<'updateAccountMonitor'>,

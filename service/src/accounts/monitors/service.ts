@@ -4,7 +4,7 @@ import { notFound, type Page, Refusal, refuseFields, requireMembers } from '../.
 import { firstIdOf, newId, nilId, present } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../postgres/index.ts'
 import type { Balance } from '../../ledger/index.ts'
-import { visibleUntil, createMonitorStep, type MonitorsDeps } from './work.ts'
+import { allVisibleBefore, createMonitorStep, type MonitorsDeps } from './work.ts'
 import { applyTermChanges, restartsMonitor, measuredAmount, type MonitorTerms, parseTerms } from './rules.ts'
 import * as store from './store.ts'
 
@@ -147,7 +147,7 @@ function createCreate(deps: MonitorsDeps): Monitors['createMonitor'] {
  * final sums.
  */
 async function startingBalance(deps: MonitorsDeps, tx: Tx, row: store.BalanceRow): Promise<store.BalanceRow> {
-  const moment = await visibleUntil(tx, deps)
+  const moment = await allVisibleBefore(tx, deps)
   const sums = (await deps.ledger.balancesAt(tx, row.partnerId, moment)).find(({ id }) => id === row.accountId)
   const { posted, reserved } = present(sums, `no balance ${row.accountId}`)
   return { ...row, position: firstIdOf(moment), posted, reserved }

@@ -34,7 +34,7 @@ export function createMonitorStep(deps: MonitorsDeps): MonitorStep {
   return {
     evaluatedUntil: round.evaluatedUntil,
     monitorStep: async () => {
-      const certain = await visibleUntil(db, deps)
+      const certain = await allVisibleBefore(db, deps)
       const end = firstIdOf(certain)
       round.begin(idTime(newId()).getTime() - deps.clockDifferenceMsMax - certain.getTime())
       const found = await store.listMonitored(db, last, limits.balancesPerLookMax)
@@ -301,5 +301,5 @@ const limitsDefault: MonitorLimits = {
 }
 
 /** Returns the time before which all transfers are visible to the next statement (README.md of the ledger). */
-export const visibleUntil = async (tx: Tx, { clockDifferenceMsMax }: Pick<MonitorsDeps, 'clockDifferenceMsMax'>) =>
+export const allVisibleBefore = async (tx: Tx, { clockDifferenceMsMax }: Pick<MonitorsDeps, 'clockDifferenceMsMax'>) =>
   after(await oldestTransactionStart(tx), -clockDifferenceMsMax)

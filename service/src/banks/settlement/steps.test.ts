@@ -157,7 +157,7 @@ suite('failures', async () => {
     assert.equal((await processBankNotifications(service.settlement)) > 0, true)
   })
 
-  test('a step reads fewer notifications after a slow one and more after a quick full one', async () => {
+  test('a step reads fewer notifications after a slow step, and more after a fast one that read a full page', async () => {
     const { partnerId } = await addPartner(service)
     // A repeated notification with a case is ignored.
     const odd = {

@@ -27,7 +27,7 @@ export class BicFileError extends Error {
 const header = ['country', 'bank code', 'bic', 'name']
 const nameCharsMax = 140
 
-/** Reads the whole file or nothing. Throws BicFileProblem at the first wrong line. */
+/** Reads the whole file or nothing. Throws BicFileError at the first wrong line. */
 export function parseBicFile(text: string): readonly BicEntry[] {
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
   if (

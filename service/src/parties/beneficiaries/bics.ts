@@ -12,7 +12,7 @@ export type LoadedDirectory = store.DirectoryRow & {
 }
 
 export type BicDirectory = {
-  /** Replaces the whole directory, and calls `recorded` in the same transaction. Throws BicFileProblem. */
+  /** Replaces the whole directory, and calls `recorded` in the same transaction. Throws BicFileError. */
   readonly load: (text: string, staff: string, recorded?: (tx: Tx) => Promise<void>) => Promise<LoadedDirectory>
   /** Reads the current directory. Undefined: none was loaded. */
   readonly current: (tx: Tx) => Promise<store.DirectoryRow | undefined>

@@ -35,7 +35,7 @@ const splitLines = (text: string): readonly (readonly [line: number, cells: read
     .map((line, index) => [index + 1, line.trim().split(/\s+/).filter(Boolean)] as const)
     .filter(([, cells]) => cells.length > 0)
 
-/** Reads the whole file or nothing. Throws ModulusFileProblem at the first wrong line. */
+/** Reads the whole file or nothing. Throws ModulusFileError at the first wrong line. */
 export function readWeights(text: string): readonly WeightRange[] {
   const rows = splitLines(text).map(([line, cells]): WeightRange => {
     const refuse = (message: string) => new ModulusFileError(line, message)
@@ -55,7 +55,7 @@ export function readWeights(text: string): readonly WeightRange[] {
   return rows
 }
 
-/** Reads the whole file or nothing. Throws ModulusFileProblem at the first wrong line. */
+/** Reads the whole file or nothing. Throws ModulusFileError at the first wrong line. */
 export function readSubstitutes(text: string): readonly SubstituteRow[] {
   const rows = new Map<string, SubstituteRow>()
   for (const [line, [original = '', substitute = '', ...more]] of splitLines(text)) {

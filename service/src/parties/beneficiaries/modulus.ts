@@ -14,7 +14,7 @@ export type LoadedModulusTable = store.ModulusTable & {
 
 export type ModulusTables = {
   /**
-   * Replaces all tables, and calls `recorded` in the same transaction. Throws ModulusFileProblem with the given `file`.
+   * Replaces all tables, and calls `recorded` in the same transaction. Throws ModulusFileError with the given `file`.
    */
   readonly load: (
     files: { readonly weights: string; readonly substitutes: string },

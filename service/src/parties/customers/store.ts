@@ -29,7 +29,7 @@ export type PayerRow = GateColumns &
 export type GateColumns = {
   readonly [K in 'opensAccounts' | 'receives' | 'pays' | 'converts']: Gate[K] | null
 } & {
-  /** JSON, see `readBalancesMax`. */
+  /** JSON, see `parseBalancesMax`. */
   readonly balancesMax: string | null
   readonly totalMax: string | null
 }

@@ -2,7 +2,7 @@
 import type { BodyOf, QueryOf } from '@partner-payments/wire'
 import { type Cursors, notFound, type Page, Refusal } from '../../kernel/api/index.ts'
 import { after, type Clock, isUuid, newId, type Sealer } from '../../kernel/index.ts'
-import { type IdentityHint, IdentityRefused } from '../identity-port/index.ts'
+import { type IdentityHint, IdentityRequestRefused } from '../identity-port/index.ts'
 import { type Database, inTransaction, type Tx } from '../../postgres/index.ts'
 import { defineJob, type Job } from '../../postgres/jobs/index.ts'
 import { type Customers, selectComparedFields } from '../customers/index.ts'
@@ -170,7 +170,7 @@ function createProviderErasures({ db, clock, log, calls, audit }: ProviderErasur
    * Records that a provider refused to erase its data. The row and the audit record remain, so that a person can follow
    * up with the provider.
    */
-  const recordRefusal = (claim: store.ErasureClaim, error: IdentityRefused) => {
+  const recordRefusal = (claim: store.ErasureClaim, error: IdentityRequestRefused) => {
     const { partnerId, id, provider } = claim
     log.error({ err: error, partnerId, verificationId: id, provider }, 'identity provider refused an erasure')
     return db.transaction(async (tx) => {
@@ -185,7 +185,7 @@ function createProviderErasures({ db, clock, log, calls, audit }: ProviderErasur
     try {
       await erase(claim)
     } catch (error) {
-      if (error instanceof IdentityRefused) return recordRefusal(claim, error)
+      if (error instanceof IdentityRequestRefused) return recordRefusal(claim, error)
       log.warn(
         { err: error, partnerId, verificationId: id, provider },
         'erasure at the identity provider failed; will retry',

@@ -5,7 +5,7 @@
  */
 import { after, type Clock, type Log, minuteMs, newId, type Sealer, toJsonAmount } from '../../kernel/index.ts'
 import type { EventOutbox } from '../../events/index.ts'
-import { type IdentityCalls, IdentityRefused } from '../identity-port/index.ts'
+import { type IdentityCalls, IdentityRequestRefused } from '../identity-port/index.ts'
 import type { Database, Tx } from '../../postgres/index.ts'
 import { ifFound } from '../../kernel/api/index.ts'
 import type { Customer, Customers } from '../customers/index.ts'
@@ -90,7 +90,7 @@ async function ask(
     const isNew = row.providerVersion > claim.providerVersion && report !== undefined && 'evidence' in report
     return isNew ? { row, changes: { evidence: report.evidence } } : { row }
   } catch (error) {
-    if (error instanceof IdentityRefused && providerSession === null) {
+    if (error instanceof IdentityRequestRefused && providerSession === null) {
       log.warn({ err: error, partnerId, verificationId: id, provider }, 'identity provider refused a verification')
       return { row: failRow(claim, 'RequestRefused') }
     }

@@ -10,7 +10,7 @@ export {
   type IdentityKind,
   type IdentityProvider,
   type IdentityReason,
-  IdentityRefused,
+  IdentityRequestRefused,
   type IdentityReport,
   hasStandardSignature,
 } from './port.ts'

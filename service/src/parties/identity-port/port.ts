@@ -55,8 +55,8 @@ type IdentityWebhook = {
 export type IdentityHint = { readonly reference: string; readonly version: bigint }
 
 /** The provider refuses the request permanently, so that another attempt would fail too. */
-export class IdentityRefused extends Error {
-  override readonly name = 'IdentityRefused'
+export class IdentityRequestRefused extends Error {
+  override readonly name = 'IdentityRequestRefused'
 }
 
 export type IdentityProvider = {
@@ -96,7 +96,7 @@ export function createIdentityCalls(provider: IdentityProvider): IdentityCalls {
       return answer
     } catch (error) {
       // A refusal counts as an answer.
-      if (error instanceof IdentityRefused) breaker.answered()
+      if (error instanceof IdentityRequestRefused) breaker.answered()
       else breaker.failed()
       throw error
     }

@@ -256,7 +256,7 @@ function createChanges({ db, clock, eventOutbox, ordersMax, beneficiaries }: Sta
     changed: (order: store.OrderRow, now: Date) => store.OrderRow,
   ): Promise<OwnedOrder> =>
     db.transaction(async (tx) => {
-      const order = await store.lockOrder(tx, partnerId, id)
+      const order = await store.lockStandingOrder(tx, partnerId, id)
       if (order === undefined) throw notFound('standing order')
       const now = clock.now()
       const row = changed(order, now)

@@ -118,8 +118,8 @@ export function ordersByIds(tx: Tx, partnerId: string, ids: readonly string[]): 
     select ${columns} from payouts.standing_orders where partner_id = ${partnerId} and id = any(${[...ids]}::uuid[])`)
 }
 
-export function lockOrder(tx: Tx, partnerId: string, id: string): Promise<OrderRow | undefined> {
-  return tx.row<OrderRow>(sql`/* standing-orders.lockOrder */
+export function lockStandingOrder(tx: Tx, partnerId: string, id: string): Promise<OrderRow | undefined> {
+  return tx.row<OrderRow>(sql`/* standing-orders.lockStandingOrder */
     select ${columns} from payouts.standing_orders where partner_id = ${partnerId} and id = ${id} for update`)
 }
 

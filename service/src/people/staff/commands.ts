@@ -10,7 +10,7 @@ import {
   commandSessionMs,
   confirmMs,
   originCharsMax,
-  scheduleDaysMax,
+  scheduleTokenDaysMax,
   staffRealmId,
   userCodeHash,
   formatUserCode,
@@ -109,8 +109,8 @@ export function createStaffCommands({ db, clock, audit, addOperator }: StaffComm
       return account && { tokenId: row.id, account, commands: row.commands, expiresAt: row.expiresAt }
     },
     issue: async (tx, by, { commands, days, origin }) => {
-      if (days < 1 || days > scheduleDaysMax)
-        throw new Refusal('validation_failed', `A token must be valid for 1 to ${scheduleDaysMax} days.`)
+      if (days < 1 || days > scheduleTokenDaysMax)
+        throw new Refusal('validation_failed', `A token must be valid for 1 to ${scheduleTokenDaysMax} days.`)
       await hold(tx, by)
       const token = newLinkToken(staffRealmId)
       const now = clock.now()

@@ -69,7 +69,7 @@ export const confirmMs = 10 * minuteMs
 /** The time for which a confirmed command may act for the person. */
 export const commandSessionMs = hourMs
 /** Maximum validity of a token for a schedule, in days. */
-export const scheduleDaysMax = 366
+export const scheduleTokenDaysMax = 366
 /** The time within which a second person must approve or reject a change. */
 export const changeMs = 72 * hourMs
 export const originCharsMax = 200

@@ -148,7 +148,8 @@ async function reset(deps: MembersDeps, tx: Tx, signed: SignedInUser, memberId: 
     throw refuseField({
       pointer: '/id',
       code: 'invalid_value',
-      message: 'signs in by single sign-on only: recover the account at your provider',
+      message:
+        'signs in by single sign-on only: recover the account at your provider, or remove the person and invite again',
     })
   const now = clock.now()
   const earlier = await store.lockLiveRecovery(tx, partnerId, memberId)

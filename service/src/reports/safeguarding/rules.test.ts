@@ -77,7 +77,7 @@ test('the parts add up to resource less requirement, for any figures of a balanc
 
 const ten = { balance: 10n, 'settlement.iso20022': -10n }
 
-test("a day balances, or has an excess or a shortfall of the operator's money", () => {
+test('a day is balanced, or has an excess or a shortfall, by what the bank holds and what is owed to customers', () => {
   assert.equal(judged(ten, lookOf({ bank: 10n })).status, 'balanced')
   assert.equal(judged({ balance: 9n, fees: 1n, 'settlement.iso20022': -10n }, lookOf({ bank: 10n })).status, 'excess')
   assert.equal(judged(ten, lookOf({ bank: 10n, opening: 5n })).status, 'excess')

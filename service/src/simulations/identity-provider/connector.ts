@@ -5,7 +5,7 @@ import {
   type IdentityEvidence,
   type IdentityHint,
   type IdentityProvider,
-  IdentityRefused,
+  IdentityRequestRefused,
   type IdentityReport,
 } from '../../parties/identity-port/index.ts'
 
@@ -33,7 +33,7 @@ export function createSimulatedIdentityProvider(deps: SimulatedIdentityDeps): Id
     start: async (request, signal) => {
       const body = JSON.stringify({ ...request, webhookUrl: webhookUrl() })
       const { status, text } = await call(deps, '/v1/sessions', { method: 'POST', body, signal })
-      if (status === 400 || status === 422) throw new IdentityRefused(`the provider answered ${status}`)
+      if (status === 400 || status === 422) throw new IdentityRequestRefused(`the provider answered ${status}`)
       if (status !== 200) throw new Error(`the identity provider answered ${status}`)
       const { session, url, expiresAt } = readAnswer(text, StartedSession)
       return { providerSession: session, url: checkUrl(url), expiresAt: readTime(expiresAt) }
@@ -48,7 +48,7 @@ export function createSimulatedIdentityProvider(deps: SimulatedIdentityDeps): Id
     erase: async ({ reference }, signal) => {
       const path = `/v1/references/${encodeURIComponent(reference)}`
       const { status } = await call(deps, path, { method: 'DELETE', signal })
-      if (status === 409) throw new IdentityRefused('the provider must keep the verification')
+      if (status === 409) throw new IdentityRequestRefused('the provider must keep the verification')
       if (status !== 200) throw new Error(`the identity provider answered ${status}`)
     },
     readWebhook: (webhook) => (hasStandardSignature(key, webhook) ? readHint(webhook.body) : undefined),

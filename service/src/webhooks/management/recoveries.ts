@@ -167,7 +167,7 @@ async function recoverDeliveries(
     .map((event) => toDelivery(event, sequences.get(event.id) ?? 0n, subscriptionId, now))
   const madeDue = await leftovers.makeHeldDue(tx, key, eventIds, now)
   const inserted = await leftovers.insertDue(tx, key, missing, now)
-  // A result may have been recorded since `deliveredOf`. `insertDue` waits for one that is being recorded, so that the
+  // A result may have been recorded since `deliveredEventIds`. `insertDue` waits for one that is being recorded, so that the
   // statement after it sees every delivery whose row had left the queue.
   const alreadyDelivered = inserted > 0 ? await leftovers.deleteLeftovers(tx, key, columnValues(missing)('eventId')) : 0
   const created = inserted - alreadyDelivered
