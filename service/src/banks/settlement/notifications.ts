@@ -297,12 +297,14 @@ async function openCase(
   const money = nullIfZero(movedMoney(notification))
   const owner = isUuid(partnerId) && (await isPartner(partnerId)) ? partnerId : operatorPartnerId
   const credit = notification.kind === 'credit.booked' ? notification : undefined
-  // Only the people who decide about names decide about such money, and the partner must not learn of it.
+  // The people who decide about names learn of it. Late money of a deposit is offered to the partner, whose choice is
+  // screened.
   const isListed =
     credit !== undefined &&
+    depositId === undefined &&
     (await deposits.isListedSender(owner, credit.debtor, [credit.remittance, credit.endToEndId]))
   const offer = async (tx: Tx, caseId: string) => {
-    if (depositId === undefined || money === null || credit === undefined || isListed) return
+    if (depositId === undefined || money === null || credit === undefined) return
     await deposits.offerUnmatched(tx, { partnerId, id: depositId }, { caseId, money })
   }
   const found: NewCase = {
