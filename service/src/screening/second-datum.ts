@@ -8,7 +8,7 @@ import { isCommonName } from './corpus/common-names.ts'
 import { isCountryCode, type ListEntry, readSdnDay } from './lists/entry.ts'
 import { type SecondData, twoPersonsScoreMin } from './rules.ts'
 
-/** What excludes a match: `birth`: another date of birth. `birth-or-country`: also other countries, if the name is incomplete. */
+/** Data that exclude a match. `birth`: another date of birth. `birth-or-country`: also other countries, if the name is incomplete. */
 export type SecondDatumRule = 'birth-or-country' | 'birth' | 'off'
 
 /** `birth`: the years differ, or the days if the name is incomplete. `country`: the name is incomplete, and the countries are disjoint. */
