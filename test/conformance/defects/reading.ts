@@ -92,13 +92,13 @@ const notificationDefects: readonly Defect[] = [
     says: /50 notifications of these instructions/,
   },
   {
-    title: 'sends each notification twice',
+    title: 'that the bank sends twice',
     defect: 'passes on what the bank sends twice',
     wrap: reading((notifications) => notifications.flatMap((each) => [each, each])),
     says: /have unique ids/,
   },
   {
-    title: 'sends the newest notification first',
+    title: 'sends the newest first',
     defect: "keeps the bank's order",
     wrap: (connector) => {
       let readings = 0

@@ -48,7 +48,7 @@ const submissionDefects: readonly Defect[] = [
     says: /the cut-off is after the submission/,
   },
   {
-    title: 'a recall is taken once under its id',
+    title: 'the bank takes a recall once by its id',
     defect: 'takes a recall of a payment that the bank does not have',
     wrap: (connector) => ({ ...connector, recall: async () => ({ taken: true }) }),
     says: /a recall of an unknown payment is not taken/,
@@ -191,7 +191,7 @@ const outageDefects: readonly Defect[] = [
     says: /the bank executed the instruction 2 times/,
   },
   {
-    title: 'after half of a call',
+    title: 'after a half-executed call',
     defect: 'takes the whole call for lost',
     wrap: (connector) => {
       const lost = new Set<string>()
@@ -211,13 +211,13 @@ const outageDefects: readonly Defect[] = [
     says: /find does not know an instruction that the bank has/,
   },
   {
-    title: 'after an error of the bank the outcome',
+    title: 'after an error before the execution',
     defect: 'takes an error of the bank for a refusal',
     wrap: refusingErrors,
     says: /the bank has the instruction/,
   },
   {
-    title: 'after an error of a bank that executed the call',
+    title: 'after an error that follows the execution',
     defect: 'takes an error of the bank for a refusal',
     wrap: refusingErrors,
     says: /the bank executed the instruction 1 times/,
